@@ -1,0 +1,5 @@
+"""`python -m ciwm` is the same program as `ciwm`."""
+
+from ciwm.cli import main
+
+main()

@@ -1,0 +1,283 @@
+"""ciwm.toml, or [tool.ciwm] of pyproject.toml: what the user declares, checked to the last key."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from ciwm.errors import ConfigError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+Phase = Literal[
+    "train",
+    "finetune",
+    "prefill",
+    "decode",
+    "generate",
+    "serve",
+    "preprocess",
+    "collective",
+    "operator",
+]
+BlockOn = Literal["regression", "missing", "failed"]
+OnDoubt = Literal["warn", "fail"]
+Scalar = str | int | float | bool
+
+FILE_NAMES = ("ciwm.toml", "pyproject.toml")
+DEFAULT_CLASSES: dict[str, tuple[str, ...]] = {
+    "tests": ("tests/**", "test/**", "**/tests/**", "**/test_*.py", "**/*_test.*"),
+    "docs": ("docs/**", "**/*.md", "**/*.rst"),
+    "ci": (
+        ".github/**",
+        ".buildkite/**",
+        ".gitlab-ci.yml",
+        ".ci/**",
+        "**/Dockerfile*",
+        "docker/**",
+    ),
+    "kernels": (
+        "csrc/**",
+        "**/csrc/**",
+        "kernels/**",
+        "**/kernels/**",
+        "**/ops/**",
+        "**/*.cu",
+        "**/*.cuh",
+        "**/*.hip",
+    ),
+    "build": (
+        "CMakeLists.txt",
+        "**/CMakeLists.txt",
+        "cmake/**",
+        "setup.py",
+        "setup.cfg",
+        "pyproject.toml",
+        "requirements*.txt",
+        "requirements/**",
+    ),
+}
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class UpstreamConfig(_Section):
+    """Where upstream is, and how its files are grouped into path classes (first match wins)."""
+
+    remote: str | None = None
+    url: str | None = None
+    branch: str = "main"
+    style: Literal["fork", "plugin", "patches"] | None = None
+    classes: dict[str, tuple[str, ...]] = DEFAULT_CLASSES
+
+
+class BuildConfig(_Section):
+    """The recipe; run by `sh -ec` in the worktree of the revision."""
+
+    command: str | None = None
+    env: dict[str, str] = {}
+    timeout_s: float = Field(default=5400, gt=0)
+    venv: bool = False
+    python: str = "python3"
+    python_path: tuple[str, ...] = (".",)
+    cache_limit_gib: float = Field(default=20, gt=0)
+
+
+class MetricConfig(_Section):
+    """Unit and direction are stated, never guessed."""
+
+    unit: str
+    better: Literal["lower", "higher"]
+    threshold_pct: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _threshold(cls, data: Any) -> Any:
+        return _with_percent(data)
+
+
+STEP_TIME = MetricConfig(unit="s", better="lower")
+
+
+class WorkloadConfig(_Section):
+    """What is measured: a Python callable timed by the worker, or a command that reports itself.
+
+    `files` are globs of the workload's own files besides the one named in `python`/`command`.
+    """
+
+    id: str
+    phase: Phase | None = None
+    python: str | None = None
+    command: str | None = None
+    format: Literal["samples-json"] = "samples-json"
+    files: tuple[str, ...] = ()
+    devices: int = Field(default=1, ge=1)
+    params: dict[str, tuple[Scalar, ...]] = {}
+    metrics: dict[str, MetricConfig] = {}
+    iterations: int = Field(default=60, ge=1)
+    warmup_iterations: int = Field(default=3, ge=0)
+    warmup_s: float = Field(default=0.5, ge=0)
+    timeout_s: float = Field(default=900, gt=0)
+
+    @field_validator("id")
+    @classmethod
+    def _plain_id(cls, value: str) -> str:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", value):
+            raise ValueError("use letters, digits, '.', '_' and '-' (at most 100)")
+        return value
+
+    @model_validator(mode="after")
+    def _one_kind(self) -> WorkloadConfig:
+        if (self.python is None) == (self.command is None):
+            raise ValueError("state exactly one of python = 'file.py:callable' and command = '...'")
+        if self.python is not None and not re.fullmatch(r"[^:]+\.py:[A-Za-z_][\w.]*", self.python):
+            raise ValueError("python is 'file.py:callable'")
+        if self.command is not None and not self.metrics:
+            raise ValueError("a command workload states metrics = { name = { unit, better } }")
+        return self
+
+    @property
+    def declared_metrics(self) -> dict[str, MetricConfig]:
+        """The metrics of each series; a timed callable without any has step_time in seconds."""
+        return self.metrics or {"step_time": STEP_TIME}
+
+
+class GateConfig(_Section):
+    """The decision rule's numbers; see `ciwm gate --help` for what each outcome means."""
+
+    block_on: tuple[BlockOn, ...] = get_args(BlockOn)
+    threshold_pct: float = Field(default=3.0, gt=0)
+    family_alpha: float = Field(default=0.01, gt=0, lt=1)
+    max_launches: int = Field(default=16, ge=4)
+    on_inconclusive: OnDoubt = "warn"
+    on_void: OnDoubt = "warn"
+    budget_s: float = Field(default=1200, gt=0)
+    removed: tuple[str, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _readable(cls, data: Any) -> Any:
+        return _with_seconds(_with_percent(data))
+
+
+class StoreConfig(_Section):
+    """Where runs are kept: `git:BRANCH`, or `dir:PATH`."""
+
+    url: str = "git:ciwm-data"
+
+
+class Config(_Section):
+    """All of it; every table is optional."""
+
+    upstream: UpstreamConfig = UpstreamConfig()
+    build: BuildConfig = BuildConfig()
+    workload: tuple[WorkloadConfig, ...] = ()
+    gate: GateConfig = GateConfig()
+    store: StoreConfig = StoreConfig()
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Config:
+        ids = [workload.id for workload in self.workload]
+        twice = sorted({name for name in ids if ids.count(name) > 1})
+        if twice:
+            raise ValueError(f"workload id used twice: {', '.join(twice)}")
+        return self
+
+
+def find_config(root: Path) -> Config:
+    """The configuration of a checkout: ciwm.toml, else [tool.ciwm], else all defaults."""
+    for name in FILE_NAMES:
+        path = root / name
+        if path.is_file():
+            config = parse_config(path.read_bytes(), source=str(path))
+            if config is not None:
+                return config
+    return Config()
+
+
+def read_config(path: Path) -> Config:
+    """The configuration in a file the user named; raises ConfigError when there is none."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    config = parse_config(data, source=str(path))
+    if config is None:
+        raise ConfigError(f"{path} has no [tool.ciwm] table")
+    return config
+
+
+def parse_config(data: bytes, source: str) -> Config | None:
+    """The configuration in a TOML text; None for a pyproject.toml without [tool.ciwm]."""
+    try:
+        table: Any = tomllib.loads(data.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{source} is not TOML: {error}") from error
+    if source.endswith("pyproject.toml"):
+        table = table.get("tool", {}).get("ciwm")
+        if table is None:
+            return None
+    try:
+        return Config.model_validate(table)
+    except ValidationError as error:
+        raise _explained(error, source) from error
+
+
+def _explained(error: ValidationError, source: str) -> ConfigError:
+    first = error.errors(include_url=False)[0]
+    where = ".".join(str(part) for part in first["loc"]) or "(top level)"
+    if first["type"] == "extra_forbidden":
+        return ConfigError(f"{source}: unknown key {where}", _suggestion(str(first["loc"][-1])))
+    return ConfigError(f"{source}: {where}: {first['msg'].removeprefix('Value error, ')}")
+
+
+def _suggestion(key: str) -> str:
+    sections = (
+        Config,
+        UpstreamConfig,
+        BuildConfig,
+        WorkloadConfig,
+        MetricConfig,
+        GateConfig,
+        StoreConfig,
+    )
+    known = {name for section in sections for name in section.model_fields}
+    close = difflib.get_close_matches(key, known, n=1)
+    return f"did you mean {close[0]}?" if close else ""
+
+
+def _with_percent(data: Any) -> Any:
+    """Accept threshold = "3%" (or 3, in percent) beside threshold_pct = 3."""
+    if not isinstance(data, dict) or "threshold" not in data:
+        return data
+    value = data["threshold"]
+    if isinstance(value, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", value)
+        if match is None:
+            raise ValueError(f'threshold is a percentage such as "3%", not {value!r}')
+        value = float(match[1])
+    return {**{k: v for k, v in data.items() if k != "threshold"}, "threshold_pct": value}
+
+
+_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def _with_seconds(data: Any) -> Any:
+    """Accept budget = "20min" beside budget_s = 1200."""
+    if not isinstance(data, dict) or "budget" not in data:
+        return data
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h)\s*", str(data["budget"]))
+    if match is None:
+        raise ValueError(f'budget is a time such as "20min", not {data["budget"]!r}')
+    seconds = float(match[1]) * _SECONDS[match[2]]
+    return {**{k: v for k, v in data.items() if k != "budget"}, "budget_s": seconds}

@@ -1,0 +1,197 @@
+"""Git, and nothing but git: one repository, its commands, and what each failure means.
+
+GitPython's command runner starts the processes; git itself does the work.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from ciwm.errors import GitError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+_FULL_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+@dataclass(frozen=True)
+class Completed:
+    """What a git command left: exit status, standard output as bytes, standard error as text."""
+
+    status: int
+    stdout: bytes
+    stderr: str
+
+    @property
+    def text(self) -> str:
+        """Standard output; bytes that are not UTF-8 become surrogates and survive a round trip."""
+        return self.stdout.decode("utf-8", "surrogateescape")
+
+
+_INHERITED = {"GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_SSL_NO_VERIFY", "GIT_EXEC_PATH"}
+_ALWAYS = {
+    "GIT_TERMINAL_PROMPT": "0",  # a question nobody answers would hang a CI job
+    "GIT_NO_LAZY_FETCH": "1",  # nothing is fetched unasked (git >= 2.44; older: see `lazy_fetch`)
+    "GIT_OPTIONAL_LOCKS": "0",  # reading never rewrites the index
+    "LC_ALL": "C",
+    "LANGUAGE": "C",
+}
+
+
+def _hidden_variables() -> list[str]:
+    """GIT_* variables of the caller (a hook, say) that would redirect our commands."""
+    return [name for name in os.environ if name.startswith("GIT_") and name not in _INHERITED]
+
+
+@dataclass(frozen=True)
+class Repository:
+    """A repository and the folder commands run in; `variables` are added to git's environment."""
+
+    path: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: Path) -> Repository:
+        """The repository that holds `path`; raises GitError when there is none."""
+        if not path.is_dir():
+            raise GitError(f"{path} is not a directory")
+        repository = cls(path)
+        found = repository.run("rev-parse", "--git-dir", check=False)
+        if found.status != 0:
+            raise _not_a_repository(path, found.stderr)
+        return repository
+
+    def with_variables(self, **variables: str) -> Repository:
+        """The same repository with more environment variables."""
+        return Repository(self.path, {**self.variables, **variables})
+
+    def run(self, *arguments: str, check: bool = True, stdin: bytes | None = None) -> Completed:
+        """Run one git command; with `check`, a non-zero status raises GitError with git's words."""
+        completed = self._execute([*self._command(), *arguments], stdin)
+        if check and completed.status != 0:
+            raise GitError(
+                f"git {arguments[0]} failed in {self.path} (status {completed.status}): "
+                f"{_last_words(completed.stderr)}"
+            )
+        return completed
+
+    def text(self, *arguments: str) -> str:
+        """Standard output of a git command that must succeed, without the final newline."""
+        return self.run(*arguments).text.removesuffix("\n")
+
+    def lines(self, *arguments: str) -> list[str]:
+        """Standard output of a git command that must succeed, by newline."""
+        return self.run(*arguments).text.split("\n")[:-1]
+
+    def fields(self, *arguments: str) -> list[str]:
+        """Standard output of a `-z` git command that must succeed, by NUL."""
+        return self.run(*arguments).text.split("\0")[:-1]
+
+    @cached_property
+    def version(self) -> tuple[int, ...]:
+        """Git's version, as (2, 39, 5)."""
+        match = re.search(r"(\d+)\.(\d+)(?:\.(\d+))?", self.text("version"))
+        if match is None:
+            raise GitError("cannot read the version of git")
+        return tuple(int(part or 0) for part in match.groups())
+
+    @cached_property
+    def common_directory(self) -> Path:
+        """The .git directory shared by all worktrees, absolute."""
+        return (self.path / self.text("rev-parse", "--git-common-dir")).resolve()
+
+    @property
+    def is_shallow(self) -> bool:
+        """Whether history was cut off."""
+        return self.text("rev-parse", "--is-shallow-repository") == "true"
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether objects were left out on purpose (a promisor remote)."""
+        found = self.run(
+            "config",
+            "--get-regexp",
+            r"^(remote\..*\.promisor|extensions\.partialclone)$",
+            check=False,
+        )
+        return found.status == 0
+
+    def commit(self, revision: str) -> str:
+        """The full sha a revision means; raises UsageError when it means no commit."""
+        found = self.run(
+            "rev-parse",
+            "--verify",
+            "--quiet",
+            "--end-of-options",
+            f"{revision}^{{commit}}",
+            check=False,
+        )
+        sha = found.text.strip()
+        if found.status != 0 or not _FULL_SHA.fullmatch(sha):
+            raise UsageError(f"no such revision: {revision}", self._near(revision))
+        return sha
+
+    def tree(self, sha: str) -> str:
+        """The tree id of a commit."""
+        return self.text("rev-parse", "--verify", f"{sha}^{{tree}}")
+
+    def _near(self, revision: str) -> str:
+        if self.run("rev-parse", "--verify", "--quiet", "HEAD", check=False).status != 0:
+            return "this branch has no commit yet"
+        remote = revision.split("/", 1)[0]
+        if "/" in revision and remote not in self.lines("remote"):
+            return f"there is no remote {remote}: git remote add {remote} URL && git fetch {remote}"
+        if "/" in revision:
+            return f"fetch it first: git fetch {remote}"
+        return "see: git branch --all, git tag"
+
+    def _command(self) -> list[str]:
+        unset = [part for name in _hidden_variables() for part in ("-u", name)]
+        return [*(["env", *unset] if unset else []), "git", "-c", "core.quotePath=false"]
+
+    def _execute(self, command: list[str], stdin: bytes | None) -> Completed:
+        import git as gitpython
+
+        environment = {**_ALWAYS, **self.variables}
+        with tempfile.TemporaryFile() as given:
+            given.write(stdin or b"")
+            given.seek(0)
+            try:
+                status, stdout, stderr = gitpython.Git(str(self.path)).execute(
+                    command,
+                    istream=given,
+                    env=environment,
+                    with_extended_output=True,
+                    with_exceptions=False,
+                    stdout_as_string=False,
+                    strip_newline_in_stdout=False,
+                )
+            except gitpython.GitCommandNotFound as error:
+                raise GitError("git is not installed, or not on PATH") from error
+        return Completed(status, bytes(stdout or b""), stderr)
+
+
+def _not_a_repository(path: Path, stderr: str) -> GitError:
+    if "dubious ownership" in stderr:
+        return GitError(
+            f"git refuses {path}: it belongs to another user",
+            f"git config --global --add safe.directory {path}",
+        )
+    return GitError(
+        f"{path} is not inside a git repository", "run ciwm in a checkout, or use -C DIR"
+    )
+
+
+def _last_words(stderr: str) -> str:
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    for line in lines:
+        if line.startswith(("fatal:", "error:")):
+            return line
+    return lines[-1] if lines else "no message"

@@ -1,0 +1,49 @@
+"""BumpReport: one bump, one story; what the comment, the check and the exit code are made of."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from ciwm.records.base import Record, RecordFile
+from ciwm.records.build import BuildRecord, Revision
+from ciwm.records.environment import Environment
+from ciwm.records.sync import SyncReport
+from ciwm.records.verdict import Verdict
+
+StageName = Literal["fetch", "sync", "build", "bench", "gate", "store"]
+StageStatus = Literal["done", "skipped", "failed", "interrupted"]
+CheckConclusion = Literal["success", "failure", "neutral"]
+
+
+class Stage(Record):
+    """One stage of the story: what became of it, how long it took, and the mend if it failed."""
+
+    name: StageName
+    status: StageStatus
+    duration_s: float
+    message: str = ""
+    hint: str = ""
+
+
+class BumpReport(RecordFile):
+    """The whole story of base -> head; `exit_code` is what `ciwm ci` ends with."""
+
+    generated_at: datetime
+    ciwm_version: str
+    repository: str
+    base: Revision | None
+    head: Revision | None
+    pull_request: int | None = None
+    check_sha: str | None = None
+    run_url: str | None = None
+    stages: tuple[Stage, ...] = ()
+    sync: SyncReport | None = None
+    builds: tuple[BuildRecord, ...] = ()
+    environment: Environment | None = None
+    run_file: str | None = None
+    run_summary: str | None = None
+    verdict: Verdict | None = None
+    conclusion: CheckConclusion
+    headline: str
+    exit_code: int

@@ -1,0 +1,123 @@
+"""Run: what was planned, what was launched, and every sample as it was measured."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from ciwm.records.base import Record, RecordFile
+from ciwm.records.build import BuildRecord, Revision
+from ciwm.records.environment import Environment
+
+Side = Literal["base", "head"]
+SIDES: tuple[Side, Side] = ("base", "head")
+Better = Literal["lower", "higher"]
+ExitReason = Literal[
+    "ok",  # ended by itself with samples for every declared series
+    "failed",  # raised, or exited non-zero
+    "timeout",  # killed after its time limit
+    "oom",  # killed for memory, or reported out of memory
+    "signal",  # died of a signal (segmentation fault, ...)
+    "invalid",  # ran, but gave NaN, infinity, no samples, or an unreadable result
+    "interrupted",  # stopped by us (SIGTERM, SIGINT, budget)
+    "lost",  # the controller died before it could say
+]
+
+
+class Series(Record):
+    """One gated or shown quantity: a workload with its parameters, and a metric of it."""
+
+    series: str
+    metric: str
+    workload: str
+    unit: str
+    better: Better
+    threshold_pct: float = Field(gt=0)
+    quantiles: tuple[float, ...] = (0.5,)
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What identifies it in a run."""
+        return (self.series, self.metric)
+
+
+class Samples(Record):
+    """Iterations of one series in one launch, in the order they were taken, warm-up excluded."""
+
+    series: str
+    metric: str
+    values: tuple[float, ...]
+
+
+class Telemetry(Record):
+    """What a card did during one launch; None where it could not be read."""
+
+    accelerator: int
+    sm_clock_min_mhz: int | None = None
+    sm_clock_max_mhz: int | None = None
+    temperature_max_c: int | None = None
+    power_max_w: float | None = None
+    memory_max_bytes: int | None = None
+    throttle_reasons: tuple[str, ...] = ()
+    foreign_pids: tuple[int, ...] = ()
+
+
+class Launch(Record):
+    """One fresh worker process: where it stood in the plan, what it measured, how it ended."""
+
+    number: int
+    workload: str
+    side: Side
+    block: int
+    attempt: int = 0
+    position: int
+    started_at: datetime
+    duration_s: float
+    exit: ExitReason
+    exit_code: int | None = None
+    detail: str = ""
+    warmup_iterations: int = 0
+    samples: tuple[Samples, ...] = ()
+    telemetry: tuple[Telemetry, ...] = ()
+    log: str = ""
+
+
+class Plan(Record):
+    """Frozen before the first launch: the seed, the block design, and the family of tests."""
+
+    seed: int
+    launches_per_side_in_block: int = 2
+    max_launches: int
+    family: tuple[Series, ...]
+    family_size: int = Field(ge=0)
+    workloads: tuple[str, ...]
+    workloads_from: Revision
+    touched_workloads: tuple[str, ...] = ()
+
+
+class Arm(Record):
+    """One side: its revision, its build, and the environment its launches reported."""
+
+    revision: Revision
+    build: BuildRecord | None = None
+    environment: Environment
+
+
+class Run(RecordFile):
+    """Everything one `ciwm bench` measured."""
+
+    id: str
+    started_at: datetime
+    ended_at: datetime | None = None
+    plan: Plan
+    base: Arm
+    head: Arm
+    launches: tuple[Launch, ...] = ()
+    complete: bool
+    stopped_because: str
+
+    def arm(self, side: Side) -> Arm:
+        """The base or the head arm."""
+        return self.base if side == "base" else self.head

@@ -1,0 +1,130 @@
+"""SyncReport: what a downstream carries and what merging upstream would cost."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from ciwm.records.base import Record, RecordFile
+
+Style = Literal["fork", "plugin", "patches"]
+
+
+class Upstream(Record):
+    """The upstream ref as given, and the commit it meant."""
+
+    ref: str
+    sha: str
+    committed_at: datetime
+
+
+class Downstream(Record):
+    """The downstream revision the report is about."""
+
+    ref: str
+    sha: str
+    committed_at: datetime
+
+
+class Shape(Record):
+    """How the downstream relates to upstream, and why we think so."""
+
+    style: Style
+    evidence: tuple[str, ...] = ()
+
+
+class Behind(Record):
+    """Upstream commits the downstream lacks; `days` is committer time of upstream minus base."""
+
+    commits: int
+    first_parent: int
+    days: float
+
+
+class Ahead(Record):
+    """Commits of the downstream that upstream lacks, merges included."""
+
+    commits: int
+
+
+class CarriedCommit(Record):
+    """A non-merge downstream commit whose patch id upstream does not have."""
+
+    sha: str
+    author: str
+    authored_at: datetime
+    subject: str
+
+
+class ClassCost(Record):
+    """Carried files and lines of one path class (first matching class wins)."""
+
+    name: str
+    files: int
+    lines_added: int
+    lines_removed: int
+
+
+class Carried(Record):
+    """Net difference merge base to downstream (`--no-renames --numstat`), and its commits."""
+
+    commits: int
+    upstreamed_commits: int
+    files: int
+    binaries: int
+    lines_added: int
+    lines_removed: int
+    classes: tuple[ClassCost, ...] = ()
+    list: tuple[CarriedCommit, ...] = ()
+
+
+class Overlap(Record):
+    """Files changed on both sides since the merge base."""
+
+    files: int
+    paths: tuple[str, ...] = ()
+
+
+class Hunk(Record):
+    """One conflict region of the merged file, markers included, from its first line number."""
+
+    start_line: int
+    text: str
+
+
+class ConflictedFile(Record):
+    """A file the trial merge could not merge, the kind git named, and its regions."""
+
+    path: str
+    kind: str
+    message: str = ""
+    hunks: tuple[Hunk, ...] = ()
+
+
+class Conflicts(Record):
+    """The trial merge of upstream into the downstream; `hunks` counts conflict regions."""
+
+    clean: bool
+    count: int
+    hunks: int
+    files: tuple[ConflictedFile, ...] = ()
+
+
+class SyncReport(RecordFile):
+    """The sync cost at one moment; when `partial`, `notes` name what could not be computed."""
+
+    generated_at: datetime
+    repository: str
+    upstream: Upstream
+    downstream: Downstream
+    shape: Shape
+    merge_base: str
+    merge_bases: tuple[str, ...]
+    behind: Behind
+    ahead: Ahead
+    carried: Carried | None
+    overlap: Overlap | None
+    conflicts: Conflicts | None
+    partial: bool = False
+    missing_objects: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
