@@ -81,7 +81,12 @@ class Story:
         self.stages.append(Stage(name=name, status="skipped", duration_s=0, message=why))
 
     def _ended(
-        self, name: StageName, status: StageStatus, started: float, message: str = "", hint: str = ""
+        self,
+        name: StageName,
+        status: StageStatus,
+        started: float,
+        message: str = "",
+        hint: str = "",
     ) -> None:
         duration_s = round(time.monotonic() - started, 3)
         self.stages.append(
