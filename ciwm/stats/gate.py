@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import ceil, exp, isfinite, log, log1p, sqrt
+from math import ceil, exp, inf, isfinite, log, log1p, sqrt
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Literal
 
@@ -33,6 +33,7 @@ BEST_BLOCK = log((1 - MIX) * len(HEADS) + MIX)  # log evidence of a perfectly se
 PRIOR_FREEDOM = 4  # how many degrees of freedom the first guess of the noise is worth
 CLIP = 2  # residuals beyond so many sds count as that many: an outlier must not blind the rest
 PASS_LEVEL = 0.95
+HOPELESS = 8
 _ROUNDING = 1e-12  # of a log: 1000 -> 1030 is 3 %, in floating point too
 
 
@@ -135,6 +136,23 @@ class Gate:
             min(mean - quantile * error, estimate),
             max(mean + quantile * error, estimate),
         )
+
+    def launches_needed(self) -> int | None:
+        """Launches a side that would probably decide if they go on as they did; None: none would.
+
+        Evidence grows in proportion to launches, and the width of the interval falls with their
+        square root. Beyond HOPELESS budgets it is the noise that must change.
+        """
+        count = len(self.base)
+        mean, error, quantile = trimmed_mean(self._pairs(), PASS_LEVEL)
+        if self.estimate >= self.limit:
+            growth = self.evidence_needed / self.evidence if self.evidence > 0 else inf
+        else:
+            room = self.limit - mean
+            growth = (quantile * error / room) ** 2 if room > 0 else inf
+        if growth * count > HOPELESS * self.max_launches:
+            return None
+        return BLOCK * ceil(max(growth * count, count + 1) / BLOCK)
 
     def _pairs(self) -> list[float]:
         return [head - base for base, head in zip(self.base, self.head, strict=True)]
