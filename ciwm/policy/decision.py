@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ciwm.policy.trial import Trial
     from ciwm.records import Run, Side
 
+COMPARED = ("regressed", "improved", "unchanged", "inconclusive")
 INTERVAL_METHOD = (
     "95 % two-sided Student interval of the 20 %-trimmed mean of the log differences of launches "
     "paired in recorded order (Yuen), widened where needed to hold the ratio of the medians; "
@@ -85,13 +86,13 @@ def _series(case: Case) -> SeriesVerdict:
         launches=LaunchCount(base=len(trial.values["base"]), head=len(trial.values["head"])),
         base_runs=found.base_runs,
         reason=found.reason,
-        **({} if case.incomparable else _figures(trial, found.outcome)),
+        **_figures(trial, found.outcome),
     )
 
 
 def _figures(trial: Trial, outcome: str) -> dict[str, Any]:
     """The comparison in numbers, where there is one."""
-    if not trial.has_logs or not trial.launches:
+    if outcome not in COMPARED or not trial.has_logs or not trial.launches:
         return {}
     low, high = ratio_interval(trial)
     gate = trial.gate

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from ciwm.errors import UsageError
 from ciwm.records import SIDES
-from ciwm.stats.gate import Gate, GateVerdict
+from ciwm.stats.gate import BLOCK, Gate, GateVerdict, parted_evidence
 from ciwm.stats.launches import quantile, read_from_a_clock, worse_log
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Trial:
     @property
     def compared_exactly(self) -> bool:
         """Whether every launch of a side gave the same value, of a thing that no clock reads."""
-        constant = all(len(set(self.values[side])) == 1 for side in SIDES)
+        constant = all(len(set(self.values[side])) <= 1 for side in SIDES)
         return self.gate.exact and constant
 
     @property
@@ -77,7 +77,7 @@ class Trial:
             return self.gate.verdict
         if not self.compared_exactly:
             return "no ratio"
-        return _exact_verdict(self) if self.launches >= self.gate.min_launches else None
+        return _exact_verdict(self)
 
     @property
     def one_sided(self) -> bool:
@@ -119,11 +119,16 @@ def measured(launch: Launch) -> Measured:
     }
 
 
-def _exact_verdict(trial: Trial) -> GateVerdict:
+def _exact_verdict(trial: Trial) -> GateVerdict | None:
     """Two constants, at or below zero: the change as a share of base, infinite from zero."""
     base, head = trial.values["base"][0], trial.values["head"][0]
     change = head - base if trial.series.better == "lower" else base - head
     share = change / abs(base) if base else copysign(inf, change) if change else 0.0
-    if share >= trial.series.threshold_pct / 100:
-        return "regress"
-    return "improve" if share <= -trial.series.threshold_pct / 100 else "pass"
+    if trial.launches < trial.gate.min_launches:
+        return None
+    if abs(share) < trial.series.threshold_pct / 100:
+        return "pass"
+    if parted_evidence(trial.launches) >= trial.gate.evidence_needed:
+        return "regress" if share > 0 else "improve"
+    budget_left = trial.launches + BLOCK <= trial.gate.max_launches
+    return None if budget_left else "inconclusive"

@@ -47,6 +47,8 @@ def undecided(trial: Trial, stopped: str) -> str:
     threshold = f"{trial.series.threshold_pct:g} %"
     if not trial.launches:
         return f"{named(trial.series)}: no complete block of launches ({stopped})"
+    if not trial.has_logs:
+        return f"{_quantity(trial)} is {_change(trial)}, too few to prove it: {_launches(trial)} ({stopped})"
     return (
         f"{_quantity(trial)}: {threshold} for the worse is neither proved nor excluded: "
         f"{_range(trial)} after {_launches(trial)} ({stopped}), launch sd "
@@ -120,10 +122,7 @@ def _signed(ratio: float) -> str:
 
 def _sureness(trial: Trial, *, worse: bool) -> str:
     if trial.compared_exactly:
-        return (
-            f"all {_launches(trial)} agree within their side, so that the two values are "
-            "compared as they are"
-        )
+        return f"all {_launches(trial)} agree within their side: compared exactly"
     evidence = trial.gate.evidence if worse else trial.gate.evidence_faster
     return (
         "without a change, evidence this strong appears less than once in "
