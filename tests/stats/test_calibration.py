@@ -21,14 +21,14 @@ CALM = ("quiet", "typical", "layout", "drift", "heavy")
 
 
 def most(probability: float, trials: int) -> int:
-    """A count that a rate of `probability` exceeds once in a thousand sets of trials."""
+    """A count that a rate of `probability` exceeds once in forty sets of trials."""
     from scipy.stats import binom
 
-    return int(binom.ppf(0.999, trials, probability))
+    return int(binom.ppf(0.975, trials, probability))
 
 
 def least(probability: float, trials: int) -> int:
-    """A count that a rate of `probability` falls short of once in a thousand sets of trials."""
+    """A count that a rate of `probability` falls short of once in forty sets of trials."""
     return trials - most(1 - probability, trials)
 
 

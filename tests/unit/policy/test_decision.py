@@ -365,7 +365,7 @@ def test_the_odds_in_a_sentence_never_flatter_the_evidence() -> None:
     [
         (0.03, 0.0, r"about \d+ launches a side would probably decide it"),
         (0.3, 0.0, r"a quieter machine or a wider threshold would"),
-        (0.005, 0.03, r"the change is about as large as the threshold"),
+        (0.005, 0.0298, r"the change is about as large as the threshold"),
     ],
 )
 def test_doubt_says_what_it_would_take(spread: float, change: float, said: str) -> None:
