@@ -33,7 +33,8 @@ BEST_BLOCK = log((1 - MIX) * len(HEADS) + MIX)  # log evidence of a perfectly se
 PRIOR_FREEDOM = 4  # how many degrees of freedom the first guess of the noise is worth
 CLIP = 2  # residuals beyond so many sds count as that many: an outlier must not blind the rest
 PASS_LEVEL = 0.95
-HOPELESS = 8
+LUCK = 0.25  # standard errors by which a forecast lets the change move to the easier side
+FORESEEN = 8  # budgets, beyond which a forecast is not worth its name
 _ROUNDING = 1e-12  # of a log: 1000 -> 1030 is 3 %, in floating point too
 
 
@@ -150,21 +151,21 @@ class Gate:
         )
 
     def launches_needed(self) -> int | None:
-        """Launches a side that would probably decide if they go on as they did; None: none would.
+        """Launches a side that would probably decide if they go on as they did; None: can't tell.
 
         Evidence grows in proportion to launches, and the width of the interval falls with their
-        square root. Beyond HOPELESS budgets it is the noise that must change.
+        square root. A change close to the threshold may end on either side of it, so both ways
+        are reckoned with a little luck (docs/measured/gate.md says how often that holds).
         """
         count = len(self.base)
         mean, error, quantile = trimmed_mean(self._pairs(), PASS_LEVEL)
-        if self.estimate >= self.limit:
-            growth = self.evidence_needed / self.evidence if self.evidence > 0 else inf
-        else:
-            room = self.limit - mean
-            growth = (quantile * error / room) ** 2 if room > 0 else inf
-        if growth * count > HOPELESS * self.max_launches:
-            return None
-        return BLOCK * ceil(max(growth * count, count + 1) / BLOCK)
+        luck = LUCK * error
+        room = self.limit - mean + luck
+        growths = [(quantile * error / room) ** 2] if room > 0 else []
+        if self.evidence > 0 and self.estimate >= self.limit - luck:
+            growths.append(self.evidence_needed / self.evidence)
+        needed = max(min(growths, default=inf) * count, count + 1)
+        return BLOCK * ceil(needed / BLOCK) if needed <= FORESEEN * self.max_launches else None
 
     def _pairs(self) -> list[float]:
         return [head - base for base, head in zip(self.base, self.head, strict=True)]

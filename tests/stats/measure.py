@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ciwm.stats.gate import Gate
 from tests.stats.noise import MODELS
 from tests.stats.trials import median_trials, tail_trials
 from tests.stats.twin import PASS, REGRESS, Judged, Rule, judge
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
 
 RUN = 40  # series in a run
 TAIL_RULE = Rule(tests=2 * RUN, threshold=0.10, noise=0.05)  # P50 and tail of each series
+_FEW = 10  # cases below which a median is not worth showing
 _LENGTHS = (12, 16, 24)
 
 
@@ -85,6 +88,31 @@ def _slowed(effect: float, judged: Judged) -> Slowed:
     )
 
 
+def foretold(model: str, effect: float, trials: int, seed: int) -> list[float]:
+    """Launches that it took, over those foretold, of series undecided within the budget."""
+    bases, heads = median_trials(model, trials, effect=effect, seed=seed, max_launches=128)
+    found = []
+    for base, head in zip(bases.tolist(), heads.tolist(), strict=True):
+        gate = scalar(base[:16], head[:16])
+        forecast = gate.launches_needed() if gate.verdict == "inconclusive" else None
+        if forecast is not None:
+            gate.max_launches = len(base)
+            for start in range(16, len(base), 2):
+                if gate.add(base[start : start + 2], head[start : start + 2]):
+                    break
+            found.append(len(gate.base) / forecast)
+    return found
+
+
+def scalar(base: list[float], head: list[float]) -> Gate:
+    """The product's gate, fed block by block until it decides."""
+    gate = Gate(tests=RUN)
+    for start in range(0, len(base), 2):
+        if gate.add(base[start : start + 2], head[start : start + 2]):
+            break
+    return gate
+
+
 def table(runs: int, trials: int) -> str:
     """All figures as Markdown, a column a model."""
     rows: dict[str, list[str]] = {}
@@ -115,6 +143,10 @@ def _column(model: str, runs: int, trials: int) -> list[tuple[str, str]]:
         tail = slowed_tail(model, 0.20, iterations, trials // 2, seed=3)
         name = f"tail +20 %, {iterations} iterations: blocked"
         rows.append((name, _share(tail.blocked, tail.trials)))
+    for effect in (0.0, 0.05):
+        found = foretold(model, effect, trials=trials // 4, seed=5)
+        name = f"{effect:+.0%}, undecided at 16: launches it took / foretold, median"
+        rows.append((name, f"{median(found):.2f}" if len(found) >= _FEW else "–"))
     return rows
 
 

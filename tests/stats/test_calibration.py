@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from statistics import median
 
 import pytest
 
-from ciwm.stats.gate import Gate
-from tests.stats.measure import RUN, slowed, slowed_tail, unchanged
+from tests.stats.measure import foretold, scalar, slowed, slowed_tail, unchanged
 from tests.stats.noise import MODELS
 from tests.stats.trials import median_trials
 from tests.stats.twin import NAMES, judge
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 BUILD_LUCK = "layout"  # a true difference between builds, which no repetition averages out
 NAMED_POWER = {"quiet": 0.99, "typical": 0.99, "drift": 0.95, "heavy": 0.94}
@@ -32,22 +28,13 @@ def least(probability: float, trials: int) -> int:
     return trials - most(1 - probability, trials)
 
 
-def scalar(base: NDArray[Any], head: NDArray[Any]) -> Gate:
-    """The product's gate, fed block by block until it decides."""
-    gate = Gate(tests=RUN)
-    for start in range(0, len(base), 2):
-        if gate.add(base[start : start + 2].tolist(), head[start : start + 2].tolist()):
-            break
-    return gate
-
-
 @pytest.mark.parametrize("effect", [-0.08, 0, 0.03, 0.05, 0.10])
 @pytest.mark.parametrize("model", ["typical", "bimodal", "heavy", "contended"])
 def test_the_gate_and_its_twin_agree_on_every_trial(model: str, effect: float) -> None:
     base, head = median_trials(model, 200, effect=effect, seed=9)
     twin = judge(base, head)
     for row in range(200):
-        gate = scalar(base[row], head[row])
+        gate = scalar(base[row].tolist(), head[row].tolist())
         assert gate.verdict == NAMES[twin.verdict[row]]
         assert len(gate.base) == twin.launches[row]
         assert gate.evidence == pytest.approx(twin.evidence[row, len(gate.base) // 2 - 1])
@@ -95,6 +82,16 @@ def check_slowed(model: str, trials: int) -> None:
         assert small.launches <= 12
     if model != "contended":
         assert large.blocked >= least(0.99, trials)
+
+
+@pytest.mark.parametrize(
+    ("model", "effect"), [("typical", 0.03), ("bimodal", 0.05), ("coin", 0), ("contended", 0.05)]
+)
+def test_forecasts_of_the_launches_needed_are_right_in_the_middle(
+    model: str, effect: float
+) -> None:
+    found = foretold(model, effect, trials=300, seed=5)
+    assert 0.7 <= median(found) <= 1.4
 
 
 @pytest.mark.parametrize("model", ["quiet", "typical"])

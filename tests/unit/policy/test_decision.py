@@ -361,18 +361,17 @@ def test_the_odds_in_a_sentence_never_flatter_the_evidence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spread", "change", "said"),
+    ("spread", "said"),
     [
-        (0.03, 0.0, r"about \d+ launches a side would probably decide it"),
-        (0.3, 0.0, r"a quieter machine or a wider threshold would"),
-        (0.005, 0.0298, r"the change is about as large as the threshold"),
+        (0.03, r"about \d+ launches a side would probably decide it"),
+        (0.3, r"launches vary too much: a quieter machine"),
     ],
 )
-def test_doubt_says_what_it_would_take(spread: float, change: float, said: str) -> None:
+def test_doubt_says_what_it_would_take(spread: float, said: str) -> None:
     builder = RunBuilder()
     for number in range(4):
         pair = [1 - spread, 1 + spread]
-        builder.block(number, {"base": pair, "head": [(1 + change) * x for x in pair[::-1]]})
+        builder.block(number, {"base": pair, "head": pair[::-1]})
     found = only(builder.run())
     assert found.outcome == "inconclusive"
     assert re.search(said, found.reason)
