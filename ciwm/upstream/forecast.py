@@ -112,6 +112,7 @@ def _conflicted_file(
         path=readable_path(names.told(path)),
         kind=trouble.kind,
         message=readable_text(names.told("\n".join(trouble.messages))),
+        hunk_count=found.count if found else 0,
         hunks=found.hunks if found else (),
     )
 
