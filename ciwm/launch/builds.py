@@ -51,7 +51,7 @@ def build(
     try:
         record = _cached_or_made(job, fresh=fresh)
         if record.status != "cached":
-            evict(("builds", "worktrees"), recipe.cache_limit_gib * 2**30)
+            evict(("builds", "worktrees"), limit_bytes=recipe.cache_limit_gib * 2**30)
     except OSError as error:
         raise BuildError(
             f"cannot build in {job.directory}: {error.strerror or error}",

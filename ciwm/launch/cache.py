@@ -8,6 +8,7 @@ exclusive one, so that neither a concurrent job nor a killed one leaves somethin
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import stat
@@ -92,29 +93,31 @@ def entries(kind: Kind) -> list[Entry]:
     return sorted(found, key=lambda entry: entry.used_at)
 
 
-def evict(kinds: Iterable[Kind], limit_bytes: float, *, dry_run: bool = False) -> list[Removal]:
-    """Remove the longest unused entries until all of these kinds fit; what is in use stays."""
-    _empty_trash()
+def evict(
+    kinds: Iterable[Kind],
+    *,
+    limit_bytes: float | None = None,
+    older_than_s: float | None = None,
+    dry_run: bool = False,
+) -> list[Removal]:
+    """Remove what nobody used for that long, then the longest unused until the rest fits.
+
+    What is in use stays, and is named in the answer. With `dry_run` nothing is removed.
+    """
+    if not dry_run:
+        _empty_trash()
     found = sorted((e for kind in kinds for e in entries(kind)), key=lambda entry: entry.used_at)
     total = sum(entry.size_bytes for entry in found)
+    before = time.time() - (math.inf if older_than_s is None else older_than_s)
+    limit = math.inf if limit_bytes is None else limit_bytes
     removals = []
     for entry in found:
-        if total <= limit_bytes:
+        if entry.used_at > before and total <= limit:
             break
         removals.append(remove(entry, dry_run=dry_run))
         if not removals[-1].kept_because:
             total -= entry.size_bytes
     return removals
-
-
-def evict_unused(
-    kinds: Iterable[Kind], older_than_s: float, *, dry_run: bool = False
-) -> list[Removal]:
-    """Remove what nobody used for that long; what is in use stays."""
-    _empty_trash()
-    before = time.time() - older_than_s
-    found = [entry for kind in kinds for entry in entries(kind) if entry.used_at <= before]
-    return [remove(entry, dry_run=dry_run) for entry in found]
 
 
 def remove(entry: Entry, *, dry_run: bool = False) -> Removal:
