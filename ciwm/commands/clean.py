@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ciwm.launch.cache import Kind, Removal
 
 AGE_S = {"s": 1, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -16,23 +18,18 @@ SIZE_BYTES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
 SIZE_BYTES |= {"kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 
 
-class Quantity(click.ParamType):
-    """A number with one of some units, in the smallest of them."""
+def _quantity(units: dict[str, int]) -> Callable[[Any, Any, str | None], float | None]:
+    """A callback that turns a number with one of some units into the smallest of them."""
 
-    def __init__(self, name: str, units: dict[str, int]) -> None:
-        self.name = name
-        self.units = units
+    def convert(_ctx: Any, _param: Any, value: str | None) -> float | None:
+        if value is None:
+            return None
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", value)
+        if match is None or match.group(2) not in units:
+            raise click.BadParameter(f"{value!r} is not a number with a unit ({', '.join(units)})")
+        return float(match.group(1)) * units[match.group(2)]
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """The quantity as a number; the unit is required and its case matters."""
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*", str(value))
-        if match is None or match.group(2) not in self.units:
-            self.fail(
-                f"{value!r} is not a number with a unit ({', '.join(self.units)})", param, ctx
-            )
-        return float(match.group(1)) * self.units[match.group(2)]
+    return convert
 
 
 @click.command()
@@ -41,13 +38,15 @@ class Quantity(click.ParamType):
 @click.option(
     "--older-than",
     "older_than_s",
-    type=Quantity("AGE", AGE_S),
+    metavar="AGE",
+    callback=_quantity(AGE_S),
     help="Only what nobody used for that long, as 7d, 12h, 30min.",
 )
 @click.option(
     "--max-size",
     "max_bytes",
-    type=Quantity("SIZE", SIZE_BYTES),
+    metavar="SIZE",
+    callback=_quantity(SIZE_BYTES),
     help="Only the longest unused, until the rest fits, as 20GiB.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be removed, and remove nothing.")

@@ -130,7 +130,7 @@ def _take(lock: Flock, job: Job, *, shared: bool) -> bool:
 
 def _kept(job: Job, lock: Flock, record: BuildRecord) -> BuildRecord:
     """The record, its lock held on when the build can be used."""
-    mark_used(lock)
+    mark_used(job.directory)
     if record.ok:
         _held[job.directory] = lock
     else:

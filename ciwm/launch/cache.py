@@ -1,7 +1,7 @@
 """The cache folder: builds, worktrees and runs, with sizes, locks and eviction.
 
-An entry is a folder `KIND/NAME`; its lock file stands in `locks/`, and the lock file's time is when
-the entry was last used. Whoever uses an entry holds a shared lock, whoever makes or removes it an
+An entry is a folder `KIND/NAME`, whose time is when it was last used; its lock file stands in
+`locks/`. Whoever uses an entry holds a shared lock, whoever makes or removes it an
 exclusive one, so that neither a concurrent job nor a killed one leaves something half made in use.
 """
 
@@ -78,9 +78,10 @@ def entry_lock(kind: Kind, name: str) -> Flock:
     return Flock(directory / f"{kind}-{name}.lock")
 
 
-def mark_used(lock: Flock) -> None:
+def mark_used(path: Path) -> None:
     """Note that an entry is used now; its lock must be held."""
-    os.utime(lock.fileno)
+    with contextlib.suppress(FileNotFoundError):
+        os.utime(path)
 
 
 def entries(kind: Kind) -> list[Entry]:
@@ -189,8 +190,7 @@ def disk_usage_bytes(path: Path) -> int:
 def _used_at(kind: Kind, path: Path) -> float:
     if kind != "runs" and not (path / RECORD).exists():
         return 0.0
-    times = [0.0]
-    for found in (path, entry_lock(kind, path.name).path):
-        with contextlib.suppress(OSError):
-            times.append(found.stat().st_mtime)
-    return max(times)
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
