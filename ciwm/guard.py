@@ -6,7 +6,8 @@ setsid or daemonises is still found and killed: when the command ends, when told
 the controller dies, by SIGKILL too (its pidfd becomes readable, or the request pipe ends).
 
 fd 0  the request (see `read_request`), then `T` to stop; end of file means that nobody listens
-fd 1  the report: `pid N`, or `error ERRNO`; then `ended STATUS SECONDS PEAK_BYTES REASON`
+fd 1  the report: `pid N`, then `ended STATUS SECONDS PEAK_BYTES REASON`;
+      or `error ERRNO cwd|command`
 fd 2  the log, which is both outputs of the command
 """
 
@@ -66,8 +67,12 @@ def prctl(option: int, argument: int) -> None:
     ctypes.CDLL(None).prctl(option, argument, 0, 0, 0)
 
 
+class CannotStart(Exception):  # noqa: N818  the wording of the report
+    """The command could not start: the errno, and whether the folder or the command is to blame."""
+
+
 def start(request: Request) -> int:
-    """Start the command as leader of its own process group; its pid, or OSError."""
+    """Start the command as leader of its own process group, and return its pid."""
     told, tell = os.pipe()
     guard = os.getpid()
     pid = os.fork()
@@ -75,17 +80,18 @@ def start(request: Request) -> int:
         try:
             _become(request, guard)
         except OSError as error:
-            os.write(tell, str(error.errno).encode())
+            where = "cwd" if error.filename == request.cwd else "command"
+            os.write(tell, f"{error.errno} {where}".encode())
         finally:
             os._exit(127)
     os.close(tell)
     with contextlib.suppress(OSError):
         os.setpgid(pid, pid)
-    failure = os.read(told, 16)
+    failure = os.read(told, 32)
     os.close(told)
     if failure:
         os.waitpid(pid, 0)
-        raise OSError(int(failure), os.strerror(int(failure)))
+        raise CannotStart(failure.decode())
     return pid
 
 
@@ -265,8 +271,8 @@ def main() -> None:
     wake = wake_on_signals()
     try:
         pid = start(request)
-    except OSError as error:
-        report(f"error {error.errno}")
+    except CannotStart as error:
+        report(f"error {error}")
         return
     report(f"pid {pid}")
     watch = Watch(pid, request, wake)

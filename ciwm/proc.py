@@ -158,6 +158,7 @@ class _Guard:
         self.pid: int | None = None
         self.over = False
         self._report = b""
+        self._command = self._cwd = ""
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(GUARD)],
             cwd="/",
@@ -179,6 +180,7 @@ class _Guard:
 
     def request(self, command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
         """Ask for the command; a refusal to start it shows in the report."""
+        self._command, self._cwd = command[0], str(cwd)
         fields = [str(os.getpid()), str(GRACE_S), str(len(command)), *command, str(cwd)]
         fields += [f"{name}={value}" for name, value in env.items()]
         payload = b"\0".join(os.fsencode(field) for field in fields)
@@ -208,7 +210,8 @@ class _Guard:
             if word == b"pid":
                 self.pid = int(rest[0])
             elif word == b"error":
-                raise OSError(int(rest[0]), os.strerror(int(rest[0])))
+                blamed = self._cwd if rest[1] == b"cwd" else self._command
+                raise OSError(int(rest[0]), os.strerror(int(rest[0])), blamed)
 
     def finish(self, timeout_s: float | None) -> None:
         """Let the guard end by itself for `timeout_s`, then close the pipe: it kills and ends."""
