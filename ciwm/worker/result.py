@@ -25,19 +25,19 @@ def check_number(result: Any) -> None:
 
 def check_tensor(result: Any) -> None:
     """Raise Problem when the step returned a tensor that is not finite; synchronises."""
-    torch: Any = sys.modules.get("torch")
-    if torch is None or not isinstance(result, getattr(torch, "Tensor", ())):
+    tensor: Any = getattr(sys.modules.get("torch"), "Tensor", None)
+    if tensor is None or not isinstance(result, tensor):
         return
     if not result.dtype.is_floating_point or result.is_sparse or result.numel() == 0:
         return
-    if not bool(torch.isfinite(result).all()):
+    if not bool(result.isfinite().all()):
         raise Problem("invalid", "the step returned a tensor with NaN or infinity in it")
 
 
-def positive(value: float, what: str) -> float:
-    """A sample that a ratio can be made of; raises Problem for NaN, infinity, zero and less."""
+def positive_time(value: float, series: str) -> float:
+    """A time that a ratio can be made of; raises Problem for zero, NaN and infinity."""
     if not math.isfinite(value) or value <= 0:
-        raise Problem("invalid", f"{what} is {value:g}: a sample is a finite number above 0")
+        raise Problem("invalid", f"a step of {series} took {value:g}: too short for the clock")
     return value
 
 
@@ -52,13 +52,16 @@ def reported(result: Any, metrics: List[str]) -> Dict[str, float]:
     if missing:
         have = ", ".join(map(str, result)) or "nothing"
         raise Problem("invalid", f"the step did not report {missing[0]} (it has: {have})")
-    return {name: positive(_number(result[name], name), name) for name in metrics}
+    return {name: _number(result[name], name) for name in metrics}
 
 
 def _number(value: Any, name: str) -> float:
     if isinstance(value, (bool, str)):
         raise Problem("invalid", f"{name} is {value!r}, not a number")
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError):
         raise Problem("invalid", f"{name} is a {type(value).__name__}, not a number") from None
+    if not math.isfinite(number):
+        raise Problem("invalid", f"{name} is {number}")
+    return number

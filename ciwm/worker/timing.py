@@ -10,7 +10,7 @@ from typing import Any, Dict, List, NamedTuple, Optional
 from .clock import Step, clock_name, make_clock
 from .journal import Journal
 from .problem import Problem
-from .result import check_number, check_tensor, positive, refuse_unrun, reported
+from .result import check_number, check_tensor, positive_time, refuse_unrun, reported
 from .workload import Prepared, prepare
 
 
@@ -90,7 +90,7 @@ def _measure(prepared: Prepared, series: str, schedule: Schedule, journal: Journ
 def _keep(result: Any, seconds: float, series: str, schedule: Schedule, journal: Journal) -> None:
     check_number(result)
     if schedule.time_metric is not None:
-        value = positive(seconds * schedule.time_scale, f"the time of a step of {series}")
+        value = positive_time(seconds * schedule.time_scale, series)
         journal.add(series, schedule.time_metric, value)
     for metric, value in reported(result, schedule.reported).items():
         journal.add(series, metric, value)
