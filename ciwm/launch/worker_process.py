@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ENTER = Path(__file__).resolve().parent.parent / "worker" / "enter.py"
 DROPPED = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAFEPATH", "PYTHONINSPECT")
+LOADED_NOTHING = "loaded nothing from its build"
 JOB, JOURNAL, LOG, RESULT = "job.json", "journal.jsonl", "log.txt", "result.json"
 
 
@@ -65,11 +66,15 @@ class Order:
 
 @dataclass(frozen=True)
 class Limits:
-    """What can end a launch early: its time, a stop, and descriptors to hold until it is gone."""
+    """What can end a launch early: the budget's rest, a stop; and locks to hold until it is gone.
 
-    timeout_s: float
+    `variables` are added to the environment: which card a launch may see.
+    """
+
+    left_s: float
     stop: threading.Event
     keep_open: Sequence[int] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 def run_launch(order: Order, site: Site, limits: Limits) -> tuple[Launch, Journal]:
@@ -91,7 +96,7 @@ def run_launch(order: Order, site: Site, limits: Limits) -> tuple[Launch, Journa
     journal = read_journal(folder / JOURNAL)
     killed = (oom_kills() or 0) > (before or 0)
     samples, verdict = _judged(order.workload, ended, journal, folder, oom_killed=killed)
-    verdict = refusal or verdict
+    verdict = refusal or _explained(verdict, order, site, limits, journal)
     launch = Launch(
         **identity,
         duration_s=round(ended.duration_s, 6),
@@ -118,8 +123,11 @@ def _run(order: Order, site: Site, limits: Limits, folder: Path) -> tuple[Ended,
             command,
             log=log,
             cwd=site.sources[order.side],
-            env=environment(site.builds[order.side], site.python_path),
-            timeout_s=limits.timeout_s,
+            env={
+                **environment(site.builds[order.side], site.python_path),
+                **limits.variables,
+            },
+            timeout_s=min(order.workload.timeout_s, limits.left_s),
             stop=limits.stop,
             keep_open=limits.keep_open,
         )
@@ -144,6 +152,19 @@ def _judged(
     if verdict is None and not journal.ended:
         verdict = Verdict("failed", "exit status 0 before the worker was done: it called exit")
     return samples, verdict or _completeness(workload, samples)
+
+
+def _explained(
+    verdict: Verdict, order: Order, site: Site, limits: Limits, journal: Journal
+) -> Verdict:
+    """The budget's end is ours, not the workload's; and a launch without its build is remarked."""
+    if verdict.exit == "timeout" and limits.left_s < order.workload.timeout_s:
+        return Verdict("interrupted", "the budget was spent during this launch")
+    base, head = site.builds["base"], site.builds["head"]
+    one_python = base.directory != head.directory and base.python == head.python
+    if verdict.exit == "ok" and one_python and journal.own_files == 0:
+        return Verdict("ok", LOADED_NOTHING)
+    return verdict
 
 
 def _completeness(workload: WorkloadConfig, samples: Sequence[Samples]) -> Verdict:
