@@ -42,14 +42,14 @@ def void_reason(launch: Launch) -> str:
 
 def complete(block: Sequence[Launch]) -> bool:
     """Whether a block is two launches a side, each ended by itself."""
-    return all(len(side_of(block, side)) == BLOCK for side in ("base", "head")) and all(
-        launch.exit == "ok" for launch in block
+    return len(block) == 2 * BLOCK and all(
+        len(ran(block, side)) == BLOCK for side in ("base", "head")
     )
 
 
-def side_of(block: Sequence[Launch], side: Side) -> tuple[Launch, ...]:
-    """The launches of one side."""
-    return tuple(launch for launch in block if launch.side == side)
+def ran(block: Sequence[Launch], side: Side) -> tuple[Launch, ...]:
+    """The launches of one side that ended by themselves."""
+    return tuple(launch for launch in block if launch.side == side and launch.exit == "ok")
 
 
 def in_order(block: Sequence[Launch], seed: int) -> bool:

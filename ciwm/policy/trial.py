@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from math import copysign, inf
 from typing import TYPE_CHECKING, Literal
 
 from ciwm.errors import UsageError
-from ciwm.policy.blocks import side_of
 from ciwm.records import SIDES
-from ciwm.stats.gate import Gate, GateVerdict
+from ciwm.stats.gate import BLOCK, Gate, GateVerdict, parted_evidence
 from ciwm.stats.launches import quantile, read_from_a_clock, worse_log
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ciwm.config import GateConfig
     from ciwm.records import Launch, Plan, Series, Side
+
+    Measured = Mapping[tuple[str, str], Sequence[float]]
 
 MEDIAN = 0.5
 
@@ -27,27 +29,30 @@ class Trial:
 
     series: Series
     gate: Gate
-    values: dict[Side, list[float]] = field(default_factory=lambda: {"base": [], "head": []})
-    present: dict[Side, int] = field(default_factory=lambda: {"base": 0, "head": 0})
+    seen: dict[Side, list[float]] = field(default_factory=lambda: {"base": [], "head": []})
     absent: dict[Side, int] = field(default_factory=lambda: {"base": 0, "head": 0})
+    values: dict[Side, list[float]] = field(default_factory=lambda: {"base": [], "head": []})
+    single: bool = True  # no launch gave more than one value
 
-    def add(self, block: Sequence[Launch]) -> None:
+    def see(self, side: Side, launch: Measured) -> None:
+        """Note what a launch that ran says of this series, whether or not it will count."""
+        values = launch.get(self.series.key)
+        if values is None:
+            self.absent[side] += 1
+        else:
+            self.seen[side].append(quantile(values, MEDIAN))
+            self.single = self.single and len(values) == 1
+
+    def add(self, block: Mapping[Side, Sequence[Measured]]) -> None:
         """Judge with a complete block; one in which a launch lacks this series does not count."""
-        found = {
-            side: [launch_value(launch, self.series) for launch in side_of(block, side)]
-            for side in SIDES
-        }
-        for side in SIDES:
-            self.absent[side] += found[side].count(None)
-            self.present[side] += len(found[side]) - found[side].count(None)
-        if any(None in values for values in found.values()):
+        key = self.series.key
+        if any(key not in launch for side in SIDES for launch in block[side]):
             return
-        usable = {side: [value for value in found[side] if value is not None] for side in SIDES}
+        found = {side: [quantile(each[key], MEDIAN) for each in block[side]] for side in SIDES}
         for side in SIDES:
-            self.values[side] += usable[side]
+            self.values[side] += found[side]
         if self.has_logs:
-            base, head = (self._logs(usable[side]) for side in SIDES)
-            self.gate.add(base, head)
+            self.gate.add(self._logs(found["base"]), self._logs(found["head"]))
 
     @property
     def launches(self) -> int:
@@ -62,7 +67,7 @@ class Trial:
     @property
     def compared_exactly(self) -> bool:
         """Whether every launch of a side gave the same value, of a thing that no clock reads."""
-        constant = all(len(set(self.values[side])) == 1 for side in SIDES)
+        constant = all(len(set(self.values[side])) <= 1 for side in SIDES)
         return self.gate.exact and constant
 
     @property
@@ -72,12 +77,12 @@ class Trial:
             return self.gate.verdict
         if not self.compared_exactly:
             return "no ratio"
-        return _exact_verdict(self) if self.launches >= self.gate.min_launches else None
+        return _exact_verdict(self)
 
     @property
     def one_sided(self) -> bool:
         """Whether launches that ran show that one side does not have this series."""
-        return any(self.absent[side] and not self.present[side] for side in SIDES)
+        return any(self.absent[side] and not self.seen[side] for side in SIDES)
 
     def _logs(self, values: Sequence[float]) -> list[float]:
         return [worse_log(value, self.series.better) for value in values]
@@ -103,17 +108,27 @@ def family_size(plan: Plan) -> int:
     return max(plan.family_size, len(plan.family), 1)
 
 
-def launch_value(launch: Launch, series: Series) -> float | None:
-    """The launch's P50; None where it has no sample of the series, or reports it twice."""
-    found = [s.values for s in launch.samples if (s.series, s.metric) == series.key]
-    return quantile(found[0], MEDIAN) if len(found) == 1 and found[0] else None
+def measured(launch: Launch) -> Measured:
+    """The iterations of each series in a launch; none of a series that is empty or there twice."""
+    keys = [(samples.series, samples.metric) for samples in launch.samples]
+    counts = Counter(keys)
+    return {
+        key: samples.values
+        for key, samples in zip(keys, launch.samples, strict=True)
+        if samples.values and counts[key] == 1
+    }
 
 
-def _exact_verdict(trial: Trial) -> GateVerdict:
+def _exact_verdict(trial: Trial) -> GateVerdict | None:
     """Two constants, at or below zero: the change as a share of base, infinite from zero."""
     base, head = trial.values["base"][0], trial.values["head"][0]
     change = head - base if trial.series.better == "lower" else base - head
     share = change / abs(base) if base else copysign(inf, change) if change else 0.0
-    if share >= trial.series.threshold_pct / 100:
-        return "regress"
-    return "improve" if share <= -trial.series.threshold_pct / 100 else "pass"
+    if trial.launches < trial.gate.min_launches:
+        return None
+    if abs(share) < trial.series.threshold_pct / 100:
+        return "pass"
+    if parted_evidence(trial.launches) >= trial.gate.evidence_needed:
+        return "regress" if share > 0 else "improve"
+    budget_left = trial.launches + BLOCK <= trial.gate.max_launches
+    return None if budget_left else "inconclusive"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import ceil, exp, isfinite, log, log1p, sqrt
+from math import ceil, exp, inf, isfinite, log, log1p, sqrt
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Literal
 
@@ -33,6 +33,7 @@ BEST_BLOCK = log((1 - MIX) * len(HEADS) + MIX)  # log evidence of a perfectly se
 PRIOR_FREEDOM = 4  # how many degrees of freedom the first guess of the noise is worth
 CLIP = 2  # residuals beyond so many sds count as that many: an outlier must not blind the rest
 PASS_LEVEL = 0.95
+HOPELESS = 8
 _ROUNDING = 1e-12  # of a log: 1000 -> 1030 is 3 %, in floating point too
 
 
@@ -48,8 +49,10 @@ class Gate:
     """One series under test; feed it blocks with `add`, read `verdict` after each.
 
     `tests` is the number of series the run gates, `threshold` a ratio (0.03), `alpha` the
-    run's chance of any false alarm, `noise` a first guess of the launch sd. `exact` series have
-    no noise: where all launches of a side agree, the two values are compared as they are.
+    run's chance of any false alarm, `noise` a first guess of the launch sd. `exact` series are
+    counts that no clock reads: where all launches of a side agree, the two values are compared as
+    they are. If launches differed by chance all the same, they would part so cleanly with a
+    probability of 4^-n at most (n independent launches a side), which is the evidence then.
     """
 
     tests: int
@@ -61,8 +64,8 @@ class Gate:
     exact: bool = False
     base: list[float] = field(default_factory=list, init=False)
     head: list[float] = field(default_factory=list, init=False)
-    evidence: float = field(default=0.0, init=False)  # that head is slower, in natural logs
-    evidence_faster: float = field(default=0.0, init=False)
+    _slower: float = field(default=0.0, init=False)
+    _faster: float = field(default=0.0, init=False)
     verdict: GateVerdict | None = field(default=None, init=False)
     _squares: float = field(default=0.0, init=False)  # clipped residuals, for the next bet
     _freedom: int = field(default=PRIOR_FREEDOM, init=False)
@@ -87,6 +90,16 @@ class Gate:
         return log(self.tests / self.alpha)
 
     @property
+    def evidence(self) -> float:
+        """Log evidence that head is slower."""
+        return self._parted(self.estimate) if self.constant else self._slower
+
+    @property
+    def evidence_faster(self) -> float:
+        """Log evidence that head is faster."""
+        return self._parted(-self.estimate) if self.constant else self._faster
+
+    @property
     def launches_to_block(self) -> int:
         """The fewest launches a side with which a regression can be proved."""
         blocks = ceil(self.evidence_needed / BEST_BLOCK - _ROUNDING)
@@ -103,9 +116,9 @@ class Gate:
         return sqrt(self._residuals / len(self.base))
 
     @property
-    def deterministic(self) -> bool:
-        """Whether every launch of a side gave the same value."""
-        return len(set(self.base)) == 1 and len(set(self.head)) == 1
+    def constant(self) -> bool:
+        """Whether this is a count, and every launch of a side gave the same."""
+        return self.exact and len(set(self.base)) == 1 and len(set(self.head)) == 1
 
     def add(self, base: Sequence[float], head: Sequence[float]) -> GateVerdict | None:
         """Judge with one more block of launch logs; None while more launches are needed.
@@ -119,8 +132,8 @@ class Gate:
             raise ValueError(f"launch logs are finite, not {[*base, *head]}")
         variance = self._squares / self._freedom
         tilt = self.limit / variance
-        self.evidence += _log_evidence(base, head, tilt)
-        self.evidence_faster += _log_evidence(base, head, -tilt)
+        self._slower += _log_evidence(base, head, tilt)
+        self._faster += _log_evidence(base, head, -tilt)
         self.base += base
         self.head += head
         self._learn_noise((base, head), CLIP * sqrt(variance))
@@ -135,6 +148,23 @@ class Gate:
             min(mean - quantile * error, estimate),
             max(mean + quantile * error, estimate),
         )
+
+    def launches_needed(self) -> int | None:
+        """Launches a side that would probably decide if they go on as they did; None: none would.
+
+        Evidence grows in proportion to launches, and the width of the interval falls with their
+        square root. Beyond HOPELESS budgets it is the noise that must change.
+        """
+        count = len(self.base)
+        mean, error, quantile = trimmed_mean(self._pairs(), PASS_LEVEL)
+        if self.estimate >= self.limit:
+            growth = self.evidence_needed / self.evidence if self.evidence > 0 else inf
+        else:
+            room = self.limit - mean
+            growth = (quantile * error / room) ** 2 if room > 0 else inf
+        if growth * count > HOPELESS * self.max_launches:
+            return None
+        return BLOCK * ceil(max(growth * count, count + 1) / BLOCK)
 
     def _pairs(self) -> list[float]:
         return [head - base for base, head in zip(self.base, self.head, strict=True)]
@@ -162,17 +192,23 @@ class Gate:
     def _proved(self) -> tuple[bool, bool]:
         """Whether head is shown to be slower, and faster, by the threshold."""
         estimate, limit, need = self.estimate, self.limit, self.evidence_needed
-        if self.exact and self.deterministic:
-            return estimate >= limit - _ROUNDING, estimate <= -limit + _ROUNDING
         return (
-            self.evidence >= need and estimate >= limit,
-            self.evidence_faster >= need and estimate <= -limit,
+            self.evidence >= need and estimate >= limit - _ROUNDING,
+            self.evidence_faster >= need and estimate <= -limit + _ROUNDING,
         )
+
+    def _parted(self, change: float) -> float:
+        return parted_evidence(len(self.base)) if change > 0 else 0.0
 
     def _excluded(self) -> bool:
         """Whether a slowdown of the threshold is excluded."""
         mean, error, quantile = trimmed_mean(self._pairs(), PASS_LEVEL)
         return mean + quantile * error < self.limit
+
+
+def parted_evidence(launches: int) -> float:
+    """Log evidence of so many equal launches a side, where the two sides differ."""
+    return launches * log(4)
 
 
 def _log_evidence(base: Sequence[float], head: Sequence[float], tilt: float) -> float:

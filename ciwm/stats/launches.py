@@ -9,32 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_CLOCK_UNITS = frozenset(
-    [
-        "s",
-        "sec",
-        "second",
-        "seconds",
-        "ms",
-        "us",
-        "µs",
-        "μs",
-        "ns",
-        "min",
-        "h",
-        "hour",
-        "hz",
-        "khz",
-        "mhz",
-        "ghz",
-        "fps",
-        "qps",
-        "rps",
-        "flops",
-        "gflops",
-        "tflops",
-    ]
-)
+_TIMES = ("s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns", "min", "h", "hour")
+_RATES = ("hz", "khz", "mhz", "ghz", "fps", "qps", "rps", "flops", "gflops", "tflops")
 
 
 def quantile(values: Sequence[float], probability: float) -> float:
@@ -61,4 +37,4 @@ def as_ratio(change: float, better: str) -> float:
 def read_from_a_clock(unit: str) -> bool:
     """Whether a unit is a time or a rate: never without noise, even if launches agree."""
     words = re.split(r"[^a-zµμ]+", unit.lower())
-    return not _CLOCK_UNITS.isdisjoint(words)
+    return not {*_TIMES, *_RATES}.isdisjoint(words)
