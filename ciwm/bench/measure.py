@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 
 from ciwm.bench.block import BlockRunner
 from ciwm.bench.plan import BenchRequest, make_plan, selected
-from ciwm.bench.run_directory import RUN, RunDirectory, held
-from ciwm.bench.saved_request import SavedRequest, refuse_changes, saved
+from ciwm.bench.run_directory import RUN, RunDirectory, held, refuse_used
+from ciwm.bench.saved_request import SavedRequest, refuse_changes, saved, with_budget
 from ciwm.bench.schedule import Schedule
 from ciwm.devices import describe_host
 from ciwm.errors import DeviceError, UsageError
-from ciwm.git import Repository
 from ciwm.launch.journal import read_journal
 from ciwm.launch.worker_process import JOURNAL, Site
 from ciwm.launch.workloads import WorkloadSource
@@ -50,20 +49,17 @@ def measure(
     host = describe_host()
     now = datetime.now(timezone.utc)
     plan, files = make_plan(request)
+    refuse_used(request.directory)
     with held(request.directory) as directory:
-        if (directory.path / RUN).exists() or directory.has_request:
-            raise UsageError(
-                f"{directory.path} holds a run already", "resume it by --resume, or choose another"
-            )
         asked = saved(request, _run_id(request, now), now, host)
-        directory.begin(asked, plan)
         bench = _Bench(directory, asked, plan, stop, on_progress)
-        if not (request.base.ok and request.head.ok):
-            return bench.ended(_unbuilt(request), complete=False)
-        source = WorkloadSource(request.repository, request.workloads_from)
-        for side in SIDES:
-            source.materialise(files, bench.site.sources[side])
-        return bench.run()
+        built = request.base.ok and request.head.ok
+        if built:
+            source = WorkloadSource(request.repository, request.workloads_from)
+            for side in SIDES:
+                source.materialise(files, bench.site.sources[side])
+        directory.begin(asked, plan)
+        return bench.run() if built else bench.ended(_unbuilt(request), complete=False)
 
 
 def resume(
@@ -72,10 +68,12 @@ def resume(
     stop: threading.Event,
     on_progress: Callable[[str], None],
     config: Config | None = None,
+    budget_s: float | None = None,
 ) -> Run:
     """Continue an interrupted run in its folder and return the whole Run.
 
-    The interrupted block is drawn anew. Raises LaunchError while somebody works in the folder,
+    The interrupted block is drawn anew. `budget_s` replaces the budget, of which the launches so
+    far are spent. Raises LaunchError while somebody works in the folder,
     UsageError when the workloads or the recipe of `config` are not those of the run,
     EnvironmentFailure when a build is gone, IncomparableError on another host.
     """
@@ -84,6 +82,8 @@ def resume(
     with held(path) as directory:
         asked, plan = directory.request(), directory.plan()
         refuse_changes(asked, config, describe_host())
+        if budget_s is not None:
+            asked = with_budget(asked, budget_s)
         bench = _Bench(directory, asked, plan, stop, on_progress)
         if (path / RUN).is_file() and (run := read_record(path / RUN, Run)).complete:
             on_progress(f"{path}: this run is complete")
@@ -110,7 +110,7 @@ class _Bench:
         self.say = on_progress
         self.schedule = Schedule(plan, asked.config.gate)
         self.launches: list[Launch] = []
-        self.arms = {side: asked.environment for side in SIDES}
+        self.arms = dict.fromkeys(SIDES, asked.environment)
         self.site = Site(
             directory=directory.path.resolve(),
             checkout=Path(asked.repository),
@@ -149,7 +149,8 @@ class _Bench:
                 if self.stop.is_set() or self._left_s <= 0:
                     break
                 return self.ended(error.message, complete=False)
-            self._take(block, time.monotonic() - began)
+            if block:
+                self._take(block, time.monotonic() - began)
         return self._finished()
 
     @property

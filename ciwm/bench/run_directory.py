@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from ciwm.records import Run
 
 REQUEST, PLAN, RUN = "request.json", "plan.json", "run.json"
+LOCK = ".lock"
 REFRESH_SHARE = 20  # rewriting run.json takes at most one part in so many of the time
 
 
@@ -46,13 +47,10 @@ class RunDirectory:
         write_atomically(self.path / PLAN, plan.model_dump_json(indent=2) + "\n")
         write_atomically(self.path / REQUEST, request.to_json())
 
-    @property
-    def has_request(self) -> bool:
-        """Whether a run was begun here."""
-        return (self.path / REQUEST).exists()
-
     def request(self) -> SavedRequest:
         """What this run was asked to do; raises UsageError."""
+        if not (self.path / REQUEST).exists():
+            raise UsageError(f"{self.path} holds no run that was begun", "start one: ciwm bench")
         return read_record(self.path / REQUEST, SavedRequest)
 
     def plan(self) -> Plan:
@@ -93,6 +91,18 @@ class RunDirectory:
         return time.monotonic() - self._written_at >= REFRESH_SHARE * self._cost_s
 
 
+def refuse_used(path: Path) -> None:
+    """Raise UsageError for a folder that holds a run, or anything that we did not put there."""
+    if not path.exists():
+        return
+    if not path.is_dir():
+        raise UsageError(f"{path} is not a folder")
+    if (path / REQUEST).exists():
+        raise UsageError(f"{path} holds a run already", "continue it: ciwm bench --resume DIR")
+    if any(path.iterdir()) and not (path / LOCK).exists():
+        raise UsageError(f"{path} is not empty", "give a new folder")
+
+
 @contextlib.contextmanager
 def held(path: Path) -> Iterator[RunDirectory]:
     """Hold a run's folder, made when absent; raises LaunchError while another process does.
@@ -101,7 +111,7 @@ def held(path: Path) -> Iterator[RunDirectory]:
     moment counts.
     """
     make_folder(path)
-    lock = Flock(path / ".lock")
+    lock = Flock(path / LOCK)
     try:
         taken = lock.take(timeout_s=0)
     except OSError as error:

@@ -45,6 +45,12 @@ def saved(request: BenchRequest, run_id: str, at: datetime, host: Environment) -
     )
 
 
+def with_budget(request: SavedRequest, budget_s: float) -> SavedRequest:
+    """The request with another time budget."""
+    gate = request.config.gate.model_copy(update={"budget_s": budget_s})
+    return request.model_copy(update={"config": request.config.model_copy(update={"gate": gate})})
+
+
 def refuse_changes(old: SavedRequest, config: Config | None, host: Environment) -> None:
     """Raise what keeps a run from being continued: another host, another build, other workloads."""
     hard = [one for one in old.environment.diff(host) if one.hard]
