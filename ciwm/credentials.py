@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 MASK = "***"
 SHORTEST_MASKED = 6  # a shorter value would blot out ordinary words
@@ -19,7 +19,7 @@ _SECRET = re.compile(
     r"|ACCESS_KEY_ID|AUTH)$|PASSWORD$|APIKEY$|TOKEN$|^SSH_AUTH_SOCK$|_AUTH_TOKEN_|_CONNECTION_STRING$"
 )
 _NOT_SECRET = frozenset({"PWD", "OLDPWD"})  # the shell's folders
-_URL_PASSWORD = re.compile(r"(?<=://)[^/@\s:]*:?[^/@\s]*(?=@)")
+_URL_PASSWORD = re.compile(r"(?<=://)[^/@\s]+(?=@)")
 
 
 def is_secret(name: str) -> bool:
@@ -27,11 +27,13 @@ def is_secret(name: str) -> bool:
     return name not in _NOT_SECRET and _SECRET.search(name.upper()) is not None
 
 
-def masked(text: str, environment: Mapping[str, str] | None = None) -> str:
-    """The text with the values of secret variables, and passwords in URLs, replaced by ***."""
-    for value in _secret_values(os.environ if environment is None else environment):
-        text = text.replace(value, MASK)
-    return _URL_PASSWORD.sub(MASK, text)
+def masker(environment: Mapping[str, str] | None = None) -> Callable[[str], str]:
+    """A function that puts *** for the values of secret variables and for passwords in URLs."""
+    values = _secret_values(os.environ if environment is None else environment)
+    if not values:
+        return lambda text: _URL_PASSWORD.sub(MASK, text)
+    secret = re.compile("|".join(map(re.escape, values)))
+    return lambda text: _URL_PASSWORD.sub(MASK, secret.sub(MASK, text))
 
 
 def _secret_values(environment: Mapping[str, str]) -> list[str]:

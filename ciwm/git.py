@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from ciwm.records.build import Revision
+
 _FULL_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
@@ -108,6 +110,12 @@ class Repository:
         """The .git directory shared by all worktrees, absolute."""
         return (self.path / self.text("rev-parse", "--git-common-dir")).resolve()
 
+    @cached_property
+    def root(self) -> Path | None:
+        """The top folder of the checkout, absolute; None when there is none (a bare clone)."""
+        found = self.run("rev-parse", "--show-toplevel", check=False)
+        return self.path / found.text.removesuffix("\n") if found.status == 0 else None
+
     @property
     def is_shallow(self) -> bool:
         """Whether history was cut off."""
@@ -142,6 +150,13 @@ class Repository:
     def tree(self, sha: str) -> str:
         """The tree id of a commit."""
         return self.text("rev-parse", "--verify", f"{sha}^{{tree}}")
+
+    def revision(self, ref: str) -> Revision:
+        """A revision by name, with the commit and tree it means; raises UsageError."""
+        from ciwm.records.build import Revision  # noqa: PLC0415  pydantic is slow to load
+
+        sha = self.commit(ref)
+        return Revision(ref=ref, sha=sha, tree=self.tree(sha))
 
     def _near(self, revision: str) -> str:
         if self.run("rev-parse", "--verify", "--quiet", "HEAD", check=False).status != 0:

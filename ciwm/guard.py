@@ -212,9 +212,9 @@ def descendants() -> dict[int, int]:
         if name.isdigit():
             with contextlib.suppress(OSError, ValueError, IndexError):
                 with open(f"/proc/{name}/stat", "rb") as file:
-                    state, parent, group = file.read().rpartition(b")")[2].split()[:3]
+                    state, parent, leader = file.read().rpartition(b")")[2].split()[:3]
                 if state not in (b"Z", b"X"):
-                    below.setdefault(int(parent), []).append((int(name), int(group)))
+                    below.setdefault(int(parent), []).append((int(name), int(leader)))
     found: dict[int, int] = {}
     todo = [os.getpid()]
     while todo:
