@@ -11,22 +11,20 @@ from __future__ import annotations
 
 import contextlib
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
 from ciwm.bench.saved_request import SavedRequest
-from ciwm.errors import LaunchError, UsageError
+from ciwm.errors import CiwmError, LaunchError, UsageError
 from ciwm.launch.files import make_folder, write_atomically
 from ciwm.launch.flock import Flock
 from ciwm.launch.worker_process import RESULT, lost_launch
-from ciwm.records import Launch, Plan, read_record
+from ciwm.records import Launch, Plan, Run, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
-
-    from ciwm.records import Run
 
 REQUEST, PLAN, RUN = "request.json", "plan.json", "run.json"
 LOCK = ".lock"
@@ -124,3 +122,25 @@ def held(path: Path) -> Iterator[RunDirectory]:
         yield RunDirectory(path, lock)
     finally:
         lock.release()
+
+
+def last_interrupted(runs: Path, checkout: Path) -> Path:
+    """The run of a checkout that was begun last and is not complete; raises UsageError."""
+    found = []
+    for path in runs.iterdir():
+        with contextlib.suppress(CiwmError):
+            asked = read_record(path / REQUEST, SavedRequest)
+            if Path(asked.repository) == checkout and not _is_complete(path):
+                found.append((asked.started_at, path))
+    if not found:
+        raise UsageError(
+            f"no interrupted run of {checkout} in {runs}", "name its folder: --resume DIR"
+        )
+    return max(found)[1]
+
+
+def _is_complete(path: Path) -> bool:
+    try:
+        return read_record(path / RUN, Run).complete
+    except CiwmError:
+        return False
