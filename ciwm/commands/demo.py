@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -93,9 +92,13 @@ def _told(bump: Bump, stop: threading.Event) -> BumpReport:
     from ciwm.report.bump_markdown import comment_markdown  # noqa: PLC0415
     from ciwm.story.telling import tell  # noqa: PLC0415
 
-    report = tell(bump, stop=stop, progress=lambda line: print(line, file=sys.stderr))
+    report = tell(bump, stop=stop, progress=_progress)
     (bump.directory / "comment.md").write_text(comment_markdown(report), encoding="utf-8")
     return report
+
+
+def _progress(line: str) -> None:
+    click.echo(line, err=True)
 
 
 def _show(report: BumpReport, directory: Path) -> None:
