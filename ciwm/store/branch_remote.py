@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # runs take kilobytes; of the remote's tip only the marker and the README are downloaded
 _FETCH = ("--depth=1", "--filter=blob:limit=4k", "--no-tags", "--no-write-fetch-head", "--quiet")
+_NAME = "ciwm"  # a path cannot name a remote that objects are left out of
 _CARRIED = r"^(http\..*|core\.sshcommand|ssh\..*|credential\..*)$"
 _DENIED = (
     "Authentication failed",
@@ -55,16 +56,15 @@ class RemoteError(StoreError):
 
 @dataclass(frozen=True)
 class Remote:
-    """Where to push; `shown` is the URL without credentials, `settings` are git's for it."""
+    """Where to push; `shown` is the URL without credentials, `settings` hold all git must know."""
 
-    url: str = field(repr=False)
     shown: str
     settings: tuple[tuple[str, str], ...] = field(repr=False)
     secrets: tuple[str, ...] = field(repr=False)
 
     def tip(self, scratch: Repository, branch: str) -> str | None:
         """The commit the remote's branch is at, None when it has no such branch."""
-        found = self._run(scratch, "ls-remote", self.url, f"refs/heads/{branch}")
+        found = self._run(scratch, "ls-remote", _NAME, f"refs/heads/{branch}")
         if found.status != 0:
             raise self._failure(f"cannot read {branch} of {self.shown}", found)
         return found.text.split("\t", 1)[0] if found.text.strip() else None
@@ -75,7 +75,7 @@ class Remote:
         if tip is None:
             return None
         refspec = f"+refs/heads/{branch}:refs/ciwm/tip"
-        found = self._run(scratch, "fetch", *_FETCH, self.url, refspec)
+        found = self._run(scratch, "fetch", *_FETCH, _NAME, refspec)
         if found.status != 0:
             raise self._failure(f"cannot fetch {branch} of {self.shown}", found)
         return scratch.text("rev-parse", "--verify", "refs/ciwm/tip")
@@ -88,7 +88,7 @@ class Remote:
             "--porcelain",
             "--no-verify",
             "--recurse-submodules=no",
-            self.url,
+            _NAME,
             f"{commit}:refs/heads/{branch}",
         )
         if done.status != 0:
@@ -146,7 +146,8 @@ def resolve_remote(repository: Repository, remote: str, token: str | None) -> Re
         basic = base64.b64encode(f"x-access-token:{token}".encode()).decode()
         secrets = (token, basic)
         settings = (*settings, *_with_token(url, basic))
-    return Remote(url, _without_credentials(url), (*_OWN, *settings), secrets)
+    settings = ((f"remote.{_NAME}.url", url), *_OWN, *settings)
+    return Remote(_without_credentials(url), settings, secrets)
 
 
 _OWN = (
