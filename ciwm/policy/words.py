@@ -39,7 +39,7 @@ def unchanged(trial: Trial) -> str:
             return f"{_quantity(trial)} is the same in all {_launches(trial)}"
         return f"{_quantity(trial)} is {_change(trial)}, below the threshold of {threshold}"
     worse = _direction(trial.series, up=trial.series.better == "lower")
-    return f"{_quantity(trial)} is not {threshold} {worse}: {_range(trial)}, {_launches(trial)}"
+    return f"{_quantity(trial)} is not {worse} by {threshold}: {_range(trial)}, {_launches(trial)}"
 
 
 def undecided(trial: Trial, stopped: str) -> str:
@@ -48,7 +48,8 @@ def undecided(trial: Trial, stopped: str) -> str:
     if not trial.launches:
         return f"{named(trial.series)}: no complete block of launches ({stopped})"
     if not trial.has_logs:
-        return f"{_quantity(trial)} is {_change(trial)}, too few to prove it: {_launches(trial)} ({stopped})"
+        few = f"{_launches(trial)} ({stopped})"
+        return f"{_quantity(trial)} is {_change(trial)}, but {few} are too few to prove it"
     return (
         f"{_quantity(trial)}: {threshold} for the worse is neither proved nor excluded: "
         f"{_range(trial)} after {_launches(trial)} ({stopped}), launch sd "
@@ -100,7 +101,8 @@ def _change(trial: Trial) -> str:
     size = f"{abs(ratio - 1) * 100:.1f} % {word}"
     if trial.compared_exactly:
         return size
-    ends = sorted(abs(end - 1) * 100 for end in ratio_interval(trial))
+    sign = 100 if ratio > 1 else -100
+    ends = sorted(sign * (end - 1) for end in ratio_interval(trial))
     return f"{size} (95 % interval {ends[0]:.1f} to {ends[1]:.1f} %), {_launches(trial)}"
 
 

@@ -85,9 +85,13 @@ class Launch(Record):
 
 
 class Plan(Record):
-    """Frozen before the first launch: the seed, the block design, and the family of tests."""
+    """Frozen before the first launch: the seed, the block design, and the family of tests.
+
+    `order` is "seeded" when the seed gave the order of launches, "unknown" for foreign samples.
+    """
 
     seed: int
+    order: Literal["seeded", "unknown"] = "seeded"
     launches_per_side_in_block: int = 2
     max_launches: int
     family: tuple[Series, ...]
