@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import tempfile
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from ciwm.errors import GitError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 _FULL_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
@@ -48,7 +49,11 @@ _ALWAYS = {
 def _hidden_variables(ours: Mapping[str, str]) -> list[str]:
     """GIT_* variables of the caller (a hook, say) that would redirect our commands."""
     kept = {*_INHERITED, *_ALWAYS, *ours}
-    return [name for name in os.environ if name.startswith("GIT_") and name not in kept]
+    return [
+        name
+        for name in os.environ
+        if name.startswith("GIT_") and not name.startswith("GIT_CONFIG_") and name not in kept
+    ]
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,24 @@ class Repository:
     def with_variables(self, **variables: str) -> Repository:
         """The same repository with more environment variables."""
         return Repository(self.path, {**self.variables, **variables})
+
+    def without_fetching(self) -> Repository:
+        """The same repository, from which no git version fetches a missing object by itself.
+
+        GIT_NO_LAZY_FETCH came with git 2.44. With no protocol allowed, older ones fail instead of
+        fetching, and say which object they lack.
+        """
+        return self.with_variables(GIT_ALLOW_PROTOCOL="none")
+
+    @contextmanager
+    def scratch_objects(self) -> Iterator[Repository]:
+        """The same repository with new objects going to a temporary store, removed at the end."""
+        store = self.path / self.text("rev-parse", "--git-path", "objects")
+        with tempfile.TemporaryDirectory(prefix="ciwm-objects-") as folder:
+            yield self.with_variables(
+                GIT_OBJECT_DIRECTORY=folder,
+                GIT_ALTERNATE_OBJECT_DIRECTORIES=_listed(str(store.resolve())),
+            )
 
     def run(self, *arguments: str, check: bool = True, stdin: bytes | None = None) -> Completed:
         """Run one git command; with `check`, a non-zero status raises GitError with git's words."""
@@ -177,6 +200,14 @@ class Repository:
             except gitpython.GitCommandNotFound as error:
                 raise GitError("git is not installed, or not on PATH") from error
         return Completed(status, bytes(stdout or b""), stderr)
+
+
+def _listed(path: str) -> str:
+    """A path as an item of a colon-separated list of git's; quoted where it has to be."""
+    if not re.search(r'[:\n]|^"', path):
+        return path
+    escaped = re.sub(r'(["\\])', r"\\\1", path).replace("\n", "\\n")
+    return f'"{escaped}"'
 
 
 def _not_a_repository(path: Path, stderr: str) -> GitError:

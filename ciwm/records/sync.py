@@ -94,11 +94,15 @@ class Hunk(Record):
 
 
 class ConflictedFile(Record):
-    """A file the trial merge could not merge, the kind git named, and its regions."""
+    """A file the trial merge could not merge, the kind git named, and its regions.
+
+    `hunk_count` counts all regions; `hunks` may hold fewer, as the text is bounded.
+    """
 
     path: str
     kind: str
     message: str = ""
+    hunk_count: int = 0
     hunks: tuple[Hunk, ...] = ()
 
 
