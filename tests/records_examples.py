@@ -14,6 +14,7 @@ from ciwm.records import (
     Launch,
     LaunchCount,
     Plan,
+    RecordFile,
     Revision,
     Run,
     Samples,
@@ -487,3 +488,14 @@ def bump(**changes: Any) -> BumpReport:
         "exit_code": 1,
     }
     return BumpReport(**{**fields, **changes})
+
+
+# in the order of ciwm.records.FILES
+ONE_OF_EACH: tuple[RecordFile, ...] = (
+    environment(),
+    failed_build(),
+    run(),
+    sync(),
+    verdict("failed", "missing", "regressed", "void", "inconclusive", "waived", "new"),
+    bump(sync_base=clean_sync(), builds=(build("base"), failed_build())),
+)

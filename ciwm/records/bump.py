@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Literal
+
+from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
@@ -33,7 +34,7 @@ class BumpReport(RecordFile):
     (what the bump pays for).
     """
 
-    generated_at: datetime
+    generated_at: AwareDatetime
     ciwm_version: str
     repository: str
     base: Revision | None
