@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ciwm.errors import GitError, UsageError
+from ciwm.git import token_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,15 +75,28 @@ def of_push(repository: Repository, before: str, after: str) -> Compared:
 
 
 def fetch_origin(
-    repository: Repository, refspecs: Sequence[str], say: Callable[[str], None]
+    repository: Repository,
+    refspecs: Sequence[str],
+    *,
+    token: str | None,
+    say: Callable[[str], None],
 ) -> None:
     """Complete the history of a shallow checkout and fetch refs of origin into refs/ciwm/*.
 
+    The token is used where origin is reached by http(s) and the checkout kept no credentials.
     Raises GitError when a ref cannot be fetched.
     """
     depth = ("--unshallow",) if repository.is_shallow else ()
     say(f"git fetch origin {' '.join(refspecs)}{' (completing the history)' if depth else ''}")
-    _fetch(repository, "origin", refspecs, *depth)
+    _fetch(_authorized(repository, token), "origin", refspecs, *depth)
+
+
+def _authorized(repository: Repository, token: str | None) -> Repository:
+    url = repository.text("remote", "get-url", "origin")
+    kept = repository.run("config", "--get-regexp", r"^http\..*\.extraheader$", check=False)
+    if token is None or kept.status == 0 or not url.startswith(("http://", "https://")):
+        return repository
+    return repository.with_settings(token_settings(url, token))
 
 
 def fetch_upstream(
@@ -98,7 +112,13 @@ def fetch_upstream(
 
 
 def _fetch(repository: Repository, source: str, refspecs: Sequence[str], *options: str) -> None:
-    quiet = ("--no-tags", "--no-recurse-submodules", "--force", "--no-write-fetch-head")
+    quiet = (
+        "--refmap=",
+        "--no-tags",
+        "--no-recurse-submodules",
+        "--force",
+        "--no-write-fetch-head",
+    )
     repository.run("fetch", *quiet, *options, "--end-of-options", source, *refspecs)
 
 

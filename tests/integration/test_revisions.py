@@ -126,7 +126,9 @@ def test_a_shallow_checkout_is_completed_into_our_own_refs(origin: Path, tmp_pat
     merge = merged(origin)
     checkout = shallow_checkout(origin, tmp_path / "checkout", "refs/pull/1/merge")
     branches = checkout.lines("for-each-ref", "refs/heads", "refs/remotes", "refs/tags")
-    fetch_origin(checkout, [f"+refs/heads/main:{BASE_REF}"], say=lambda _line: None)
+    fetch_origin(
+        checkout, [f"+refs/heads/main:{BASE_REF}"], token="ignored", say=lambda _line: None
+    )
     compared = of_pull_request(checkout, git(origin, "rev-parse", "pull"), "main")
     assert (compared.base.sha, compared.head.sha) == (git(origin, "rev-parse", "main"), merge)
     assert not checkout.is_shallow
