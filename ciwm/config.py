@@ -67,6 +67,33 @@ DEFAULT_CLASSES: dict[str, tuple[str, ...]] = {
 }
 
 
+def _with_percent(data: Any) -> Any:
+    """Accept threshold = "3%" (or 3, in percent) beside threshold_pct = 3."""
+    if not isinstance(data, dict) or "threshold" not in data:
+        return data
+    value = data["threshold"]
+    if isinstance(value, str):
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", value)
+        if match is None:
+            raise ValueError(f'threshold is a percentage such as "3%", not {value!r}')
+        value = float(match[1])
+    return {**{k: v for k, v in data.items() if k != "threshold"}, "threshold_pct": value}
+
+
+_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+def _with_seconds(data: Any) -> Any:
+    """Accept budget = "20min" beside budget_s = 1200."""
+    if not isinstance(data, dict) or "budget" not in data:
+        return data
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h)\s*", str(data["budget"]))
+    if match is None:
+        raise ValueError(f'budget is a time such as "20min", not {data["budget"]!r}')
+    seconds = float(match[1]) * _SECONDS[match[2]]
+    return {**{k: v for k, v in data.items() if k != "budget"}, "budget_s": seconds}
+
+
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -254,30 +281,3 @@ def _suggestion(key: str) -> str:
     known = {name for section in sections for name in section.model_fields}
     close = difflib.get_close_matches(key, known, n=1)
     return f"did you mean {close[0]}?" if close else ""
-
-
-def _with_percent(data: Any) -> Any:
-    """Accept threshold = "3%" (or 3, in percent) beside threshold_pct = 3."""
-    if not isinstance(data, dict) or "threshold" not in data:
-        return data
-    value = data["threshold"]
-    if isinstance(value, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", value)
-        if match is None:
-            raise ValueError(f'threshold is a percentage such as "3%", not {value!r}')
-        value = float(match[1])
-    return {**{k: v for k, v in data.items() if k != "threshold"}, "threshold_pct": value}
-
-
-_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
-
-
-def _with_seconds(data: Any) -> Any:
-    """Accept budget = "20min" beside budget_s = 1200."""
-    if not isinstance(data, dict) or "budget" not in data:
-        return data
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h)\s*", str(data["budget"]))
-    if match is None:
-        raise ValueError(f'budget is a time such as "20min", not {data["budget"]!r}')
-    seconds = float(match[1]) * _SECONDS[match[2]]
-    return {**{k: v for k, v in data.items() if k != "budget"}, "budget_s": seconds}

@@ -45,9 +45,10 @@ _ALWAYS = {
 }
 
 
-def _hidden_variables() -> list[str]:
+def _hidden_variables(ours: Mapping[str, str]) -> list[str]:
     """GIT_* variables of the caller (a hook, say) that would redirect our commands."""
-    return [name for name in os.environ if name.startswith("GIT_") and name not in _INHERITED]
+    kept = {*_INHERITED, *_ALWAYS, *ours}
+    return [name for name in os.environ if name.startswith("GIT_") and name not in kept]
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ class Repository:
         return "see: git branch --all, git tag"
 
     def _command(self) -> list[str]:
-        unset = [part for name in _hidden_variables() for part in ("-u", name)]
+        unset = [part for name in _hidden_variables(self.variables) for part in ("-u", name)]
         return [*(["env", *unset] if unset else []), "git", "-c", "core.quotePath=false"]
 
     def _execute(self, command: list[str], stdin: bytes | None) -> Completed:

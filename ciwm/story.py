@@ -1,0 +1,235 @@
+"""One bump, one story: sync, build, bench, gate, each a record before it is a sentence.
+
+A stage that fails is written down with its mend, and the stages that do not need it go on.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from ciwm import __version__
+from ciwm.errors import ENVIRONMENT, INTERRUPTED, NO, OK, CiwmError
+from ciwm.records.bump import BumpReport, CheckConclusion, Stage, StageName, StageStatus
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from ciwm.config import Config
+    from ciwm.git import Repository
+    from ciwm.records.build import BuildRecord, Revision
+    from ciwm.records.run import Run
+    from ciwm.records.sync import SyncReport
+    from ciwm.records.verdict import Verdict
+
+
+@dataclass(frozen=True)
+class Bump:
+    """What is compared, by which configuration, and where the records go.
+
+    `base_config` builds the base and holds the gate's policy; `config` builds the head and
+    declares the workloads: a pull request may not loosen its own gate.
+    """
+
+    repository: Repository
+    base: Revision
+    head: Revision
+    config: Config
+    base_config: Config
+    upstream: str | None
+    directory: Path
+    seed: int
+    name: str
+    pull_request: int | None = None
+    check_sha: str | None = None
+    run_url: str | None = None
+
+
+@dataclass
+class Story:
+    """What is known so far."""
+
+    bump: Bump
+    stop: threading.Event
+    progress: Callable[[str], None]
+    stages: list[Stage] = field(default_factory=list)
+    sync: SyncReport | None = None
+    builds: tuple[BuildRecord, ...] = ()
+    run: Run | None = None
+    verdict: Verdict | None = None
+
+    @contextmanager
+    def stage(self, name: StageName) -> Iterator[None]:
+        """Run a stage and write down how it ended; a known failure does not leave it."""
+        self.progress(f"{name} ...")
+        started = time.monotonic()
+        try:
+            yield
+        except CiwmError as error:
+            self._ended(name, "failed", started, error.message, error.hint)
+            self.progress(f"{name} failed: {error.message}")
+        else:
+            self._ended(name, "interrupted" if self.stop.is_set() else "done", started)
+
+    def skip(self, name: StageName, why: str) -> None:
+        """Write down that a stage was not needed, and why."""
+        self.stages.append(Stage(name=name, status="skipped", duration_s=0, message=why))
+
+    def _ended(
+        self,
+        name: StageName,
+        status: StageStatus,
+        started: float,
+        message: str = "",
+        hint: str = "",
+    ) -> None:
+        duration_s = round(time.monotonic() - started, 3)
+        self.stages.append(
+            Stage(name=name, status=status, duration_s=duration_s, message=message, hint=hint)
+        )
+
+
+def tell(bump: Bump, *, stop: threading.Event, progress: Callable[[str], None]) -> BumpReport:
+    """Run every stage, save every record under `bump.directory`, and return the report."""
+    bump.directory.mkdir(parents=True, exist_ok=True)
+    story = Story(bump, stop, progress)
+    _sync(story)
+    _build(story)
+    _bench(story)
+    _gate(story)
+    report = _report(story)
+    (bump.directory / "report.json").write_text(report.to_json(), encoding="utf-8")
+    return report
+
+
+def _sync(story: Story) -> None:
+    from ciwm.upstream.report import sync_report  # noqa: PLC0415  each stage loads what it needs
+
+    bump = story.bump
+    if bump.upstream is None:
+        story.skip("sync", "no upstream is configured")
+        return
+    with story.stage("sync"):
+        story.sync = sync_report(
+            bump.repository,
+            bump.upstream,
+            downstream=bump.head.sha,
+            config=bump.config.upstream,
+            now=datetime.now(timezone.utc),
+        )
+        _save(story, "sync.json", story.sync.to_json())
+
+
+def _build(story: Story) -> None:
+    from ciwm.launch.builds import build  # noqa: PLC0415
+
+    bump = story.bump
+    if story.stop.is_set():
+        return
+    with story.stage("build"):
+        for revision, config in ((bump.base, bump.base_config), (bump.head, bump.config)):
+            record = build(
+                bump.repository, revision, config.build, on_line=story.progress, stop=story.stop
+            )
+            story.builds = (*story.builds, record)
+            story.progress(f"build of {revision.ref}: {record.status}, {record.duration_s:.1f} s")
+
+
+def _bench(story: Story) -> None:
+    from ciwm.bench.measure import BenchRequest, measure  # noqa: PLC0415
+
+    bump = story.bump
+    if not bump.config.workload:
+        story.skip("bench", "no workload is declared: add [[workload]] to ciwm.toml")
+        return
+    if len(story.builds) != 2 or story.stop.is_set():  # noqa: PLR2004  base and head
+        return
+    base, head = story.builds
+    with story.stage("bench"):
+        story.run = measure(
+            BenchRequest(
+                repository=bump.repository,
+                config=bump.config,
+                base=base,
+                head=head,
+                workloads_from=bump.head,
+                directory=bump.directory / "run",
+                seed=bump.seed,
+            ),
+            stop=story.stop,
+            on_progress=story.progress,
+        )
+
+
+def _gate(story: Story) -> None:
+    from ciwm.policy import decide  # noqa: PLC0415
+
+    run = story.run
+    if run is None:
+        return
+    with story.stage("gate"):
+        story.verdict = decide(run, story.bump.base_config.gate)
+        _save(story, "verdict.json", story.verdict.to_json())
+
+
+def _save(story: Story, name: str, text: str) -> None:
+    (story.bump.directory / name).write_text(text, encoding="utf-8")
+
+
+def _report(story: Story) -> BumpReport:
+    from ciwm.report.headline import headline  # noqa: PLC0415
+
+    bump, run = story.bump, story.run
+    exit_code = _exit_code(story)
+    return BumpReport(
+        generated_at=datetime.now(timezone.utc),
+        ciwm_version=__version__,
+        repository=bump.name,
+        base=bump.base,
+        head=bump.head,
+        pull_request=bump.pull_request,
+        check_sha=bump.check_sha or bump.head.sha,
+        run_url=bump.run_url,
+        stages=tuple(story.stages),
+        sync=story.sync,
+        builds=story.builds,
+        environment=run.head.environment if run else None,
+        run_file="run/run.json" if run else None,
+        run_summary=run.stopped_because if run else None,
+        verdict=story.verdict,
+        conclusion=_conclusion(story, exit_code),
+        headline=headline(tuple(story.stages), story.builds, story.sync, story.verdict),
+        exit_code=exit_code,
+    )
+
+
+def _exit_code(story: Story) -> int:
+    """Interrupted before wrong before broken before in doubt."""
+    from ciwm.policy import exit_code  # noqa: PLC0415
+
+    if story.stop.is_set():
+        return INTERRUPTED
+    decided = exit_code(story.verdict, story.bump.base_config.gate) if story.verdict else OK
+    if decided == NO or _head_does_not_build(story):
+        return NO
+    if any(stage.status == "failed" for stage in story.stages):
+        return ENVIRONMENT
+    return decided
+
+
+def _head_does_not_build(story: Story) -> bool:
+    return len(story.builds) == 2 and not story.builds[1].ok  # noqa: PLR2004
+
+
+def _conclusion(story: Story, exit_code: int) -> CheckConclusion:
+    """What the check says; what could not be measured is never a success."""
+    from ciwm.policy import conclusion  # noqa: PLC0415
+
+    if exit_code in (NO, ENVIRONMENT, INTERRUPTED):
+        return "failure"
+    return conclusion(story.verdict) if story.verdict else "success"

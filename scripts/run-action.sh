@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# What action.yml runs: find or make an environment for ciwm, then become `ciwm ci`.
+set -euo pipefail
+
+action_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+fail() {
+  printf '::error title=ciwm::%s\n' "$1"
+  exit 4
+}
+
+# A virtual environment of our own, never the framework's, named by what is in it.
+own_environment() {
+  local python=$1 digest home
+  "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null ||
+    fail "$python is missing or older than Python 3.10: set the input python"
+  digest=$({
+    "$python" -c 'import sys, platform; print(sys.version, sys.executable, platform.machine())'
+    find "$action_dir/ciwm" "$action_dir/pyproject.toml" -type f -not -name '*.pyc' -print0 |
+      LC_ALL=C sort -z | xargs -0 sha256sum | sed "s|$action_dir/||"
+  } | sha256sum | cut -c1-16)
+  home=${RUNNER_TOOL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}/ciwm/$digest
+  mkdir -p "$home"
+  (
+    flock 9 # two jobs on one host make it once
+    [ ! -e "$home/ready" ] || exit 0
+    rm -rf "$home/venv"
+    "$python" -m venv "$home/venv"
+    # a copy, since a build writes beside the sources
+    copy=$(mktemp -d)
+    trap 'rm -rf "$copy"' EXIT
+    cp -R "$action_dir/ciwm" "$action_dir/pyproject.toml" "$action_dir/README.md" "$action_dir/LICENSE" "$copy/"
+    "$home/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$copy" >&2
+    touch "$home/ready"
+  ) 9>"$home/lock" || fail "could not install ciwm: see the lines above"
+  printf '%s\n' "$home/venv/bin/ciwm"
+}
+
+executable=${CIWM_EXECUTABLE:-}
+if [ -z "$executable" ]; then
+  executable=$(own_environment "${CIWM_PYTHON:-python3}") || { printf '%s\n' "$executable"; exit 4; }
+fi
+[ -x "$executable" ] || command -v "$executable" >/dev/null || fail "no executable $executable: see the input executable"
+unset CIWM_EXECUTABLE CIWM_PYTHON
+exec "$executable" ci

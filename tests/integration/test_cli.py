@@ -1,0 +1,124 @@
+"""The command line: what --help loads, and how each failure ends."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ciwm import cli
+from ciwm.errors import BUG, INTERRUPTED, USAGE, VOID, IncomparableError
+
+if TYPE_CHECKING:
+    import click
+
+HEAVY = {"torch", "numpy", "scipy", "pydantic", "github", "git", "rich", "jinja2", "requests"}
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["bench", "--help"]])
+def test_help_leaves_the_heavy_packages_out(arguments: list[str]) -> None:
+    program = (
+        "import sys; from ciwm import cli; code = cli.run(sys.argv[1:]);"
+        f"loaded = sorted({HEAVY!r} & sys.modules.keys());"
+        "print(code, loaded, file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=ROOT,
+    )
+    assert done.stderr.strip() == "0 []"
+    assert done.stdout
+
+
+def test_help_lists_every_verb_with_a_line(capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["--help"]) == 0
+    shown = capfd.readouterr().out
+    assert all(re.search(rf"^  {verb} +\S", shown, re.MULTILINE) for verb in cli.COMMANDS)
+
+
+@pytest.mark.parametrize("verb", sorted(cli.COMMANDS))
+def test_each_verb_is_there_and_explains_itself(
+    verb: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.run([verb, "--help"]) == 0
+    assert f"ciwm {verb}" in capfd.readouterr().out
+
+
+def test_an_unknown_verb_is_a_usage_error_with_the_nearest_one(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.run(["sync-raport"]) == USAGE
+    assert "Did you mean sync-report?" in capfd.readouterr().err
+
+
+def test_a_bad_directory_is_a_usage_error(capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["-C", "/absent/folder", "schema"]) == USAGE
+    assert "/absent/folder" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "says"),
+    [
+        (IncomparableError("not the same card", "use one runner"), VOID, "hint: use one runner"),
+        (KeyboardInterrupt(), INTERRUPTED, "error: interrupted"),
+        (ZeroDivisionError("oops"), BUG, "ZeroDivisionError: oops"),
+    ],
+)
+def test_each_failure_ends_in_its_exit_code(
+    raised: BaseException,
+    code: int,
+    says: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def fails(*_arguments: object) -> click.Command:
+        raise raised
+
+    monkeypatch.setattr(cli.LazyGroup, "get_command", fails)
+    assert cli.run(["schema"]) == code
+    shown = capfd.readouterr()
+    assert says in shown.err
+    assert shown.out == ""
+
+
+def test_a_bug_leaves_its_traceback_in_a_file(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*_arguments: object) -> click.Command:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(cli.LazyGroup, "get_command", fails)
+    assert cli.run(["schema"]) == BUG
+    found = re.search(r"traceback is in (\S+);", capfd.readouterr().err)
+    assert found is not None
+    assert "Traceback" in Path(found[1]).read_text()
+    Path(found[1]).unlink()
+
+
+def test_json_prints_an_error_object_too(capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["sync-report", "--json", "--no-such-option"]) == USAGE
+    error = json.loads(capfd.readouterr().out)["error"]
+    assert error["exit_code"] == USAGE
+    assert "--no-such-option" in error["message"]
+
+
+def test_a_reader_that_goes_away_is_no_error() -> None:
+    done = subprocess.run(  # noqa: S602  the pipe is the point
+        f"{sys.executable} -m ciwm schema | head -1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert done.stdout == "{\n"
+    assert done.stderr == ""
