@@ -27,7 +27,11 @@ class Stage(Record):
 
 
 class BumpReport(RecordFile):
-    """The whole story of base -> head; `exit_code` is what `ciwm ci` ends with."""
+    """The whole story of base -> head; `exit_code` is what `ciwm ci` ends with.
+
+    `sync` is the sync cost at head (what is left after the bump), `sync_base` the one at base
+    (what the bump pays for).
+    """
 
     generated_at: datetime
     ciwm_version: str
@@ -39,6 +43,7 @@ class BumpReport(RecordFile):
     run_url: str | None = None
     stages: tuple[Stage, ...] = ()
     sync: SyncReport | None = None
+    sync_base: SyncReport | None = None
     builds: tuple[BuildRecord, ...] = ()
     environment: Environment | None = None
     run_file: str | None = None

@@ -40,7 +40,10 @@ class LaunchCount(Record):
 
 
 class SeriesVerdict(Record):
-    """One gated series. `ratio` is head/base as measured; evidence is in natural logs."""
+    """One gated series. `ratio` is head/base as measured; evidence is in natural logs.
+
+    `base_runs` is false where base does not build or run, so that there is nothing to compare.
+    """
 
     series: str
     metric: str
@@ -57,6 +60,7 @@ class SeriesVerdict(Record):
     threshold_pct: float
     launches: LaunchCount
     launch_sd_pct: float | None = None
+    base_runs: bool = True
     reason: str
 
 

@@ -1,23 +1,24 @@
 """What is measured: one prefill-like matmul, one RMSNorm-like reduction."""
 
-import functools
-
 import tiny
 
 
-@functools.lru_cache(maxsize=None)
-def _buffers(m, k, n):
-    return tiny.tensor([0.5] * m * k), tiny.tensor([0.25] * k * n), tiny.tensor([0.0] * m * n)
+class Matmul:
+    """c += a @ b; the buffers are made once, untimed."""
+
+    def __init__(self, m, k, n):
+        self.shape = m, k, n
+        self.buffers = [tiny.tensor([0.5] * size) for size in (m * k, k * n, m * n)]
+
+    def step(self):
+        tiny.matmul(*self.buffers, *self.shape)
 
 
-@functools.lru_cache(maxsize=None)
-def _row(length):
-    return tiny.tensor([1.0] * length)
+class SumSquares:
+    """The sum of squares of one long row."""
 
+    def __init__(self, length):
+        self.row = tiny.tensor([1.0] * length)
 
-def matmul(m, k, n):
-    tiny.matmul(*_buffers(m, k, n), m, k, n)
-
-
-def sum_squares(length):
-    tiny.sum_squares(_row(length))
+    def step(self):
+        return tiny.sum_squares(self.row)

@@ -59,6 +59,7 @@ class Story:
     progress: Callable[[str], None]
     stages: list[Stage] = field(default_factory=list)
     sync: SyncReport | None = None
+    sync_base: SyncReport | None = None
     builds: tuple[BuildRecord, ...] = ()
     run: Run | None = None
     verdict: Verdict | None = None
@@ -108,25 +109,31 @@ def tell(bump: Bump, *, stop: threading.Event, progress: Callable[[str], None]) 
 
 
 def _sync(story: Story) -> None:
-    from ciwm.upstream.report import sync_report  # noqa: PLC0415  each stage loads what it needs
-
     bump = story.bump
     if bump.upstream is None:
         story.skip("sync", "no upstream is configured")
         return
     with story.stage("sync"):
-        story.sync = sync_report(
-            bump.repository,
-            bump.upstream,
-            downstream=bump.head.sha,
-            config=bump.config.upstream,
-            now=datetime.now(timezone.utc),
-        )
+        story.sync_base = _sync_cost(story, bump.upstream, bump.base)
+        story.sync = _sync_cost(story, bump.upstream, bump.head)
+        _save(story, "sync-base.json", story.sync_base.to_json())
         _save(story, "sync.json", story.sync.to_json())
 
 
+def _sync_cost(story: Story, upstream: str, downstream: Revision) -> SyncReport:
+    from ciwm.upstream.report import sync_report  # noqa: PLC0415
+
+    return sync_report(
+        story.bump.repository,
+        upstream,
+        downstream=downstream.sha,
+        config=story.bump.config.upstream,
+        now=datetime.now(timezone.utc),
+    )
+
+
 def _build(story: Story) -> None:
-    from ciwm.launch.builds import build  # noqa: PLC0415
+    from ciwm.launch.builds import build  # noqa: PLC0415  each stage loads what it needs
 
     bump = story.bump
     if story.stop.is_set():
@@ -197,6 +204,7 @@ def _report(story: Story) -> BumpReport:
         run_url=bump.run_url,
         stages=tuple(story.stages),
         sync=story.sync,
+        sync_base=story.sync_base,
         builds=story.builds,
         environment=run.head.environment if run else None,
         run_file="run/run.json" if run else None,

@@ -1,0 +1,89 @@
+"""From series to the run's outcome, the exit code, and what the check says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Literal
+
+from ciwm.errors import INCONCLUSIVE, NO, OK, VOID
+from ciwm.records import SEVERITY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ciwm.config import BlockOn, GateConfig
+    from ciwm.records import SeriesVerdict, Verdict
+    from ciwm.records.verdict import RunOutcome, SeriesOutcome
+
+_BLOCKED_BY: dict[SeriesOutcome, BlockOn] = {
+    "failed": "failed",
+    "missing": "missing",
+    "regressed": "regression",
+}
+_COUNTED: tuple[SeriesOutcome, ...] = ("improved", "new", "waived")
+
+
+def run_outcome(series: Sequence[SeriesVerdict], config: GateConfig) -> RunOutcome:
+    """The worst of the series; a run without any is a failure, never a pass."""
+    found = {verdict.outcome for verdict in series}
+    if not found or any(_blocks(outcome, config) for outcome in found):
+        return "fail"
+    if "void" in found:
+        return "void"
+    return "inconclusive" if "inconclusive" in found else "pass"
+
+
+def exit_code(verdict: Verdict, config: GateConfig) -> int:
+    """0 yes, 1 no, 3 inconclusive and 5 void where the configuration says that they fail."""
+    if verdict.outcome == "fail":
+        return NO
+    if verdict.outcome == "inconclusive" and config.on_inconclusive == "fail":
+        return INCONCLUSIVE
+    if verdict.outcome == "void" and config.on_void == "fail":
+        return VOID
+    return OK
+
+
+def conclusion(verdict: Verdict) -> Literal["success", "failure", "neutral"]:
+    """What the check says: neutral for doubt, and where there was nothing to compare with."""
+    if verdict.outcome == "fail":
+        return "failure"
+    if verdict.outcome != "pass":
+        return "neutral"
+    tolerated = any(each.outcome in (*_BLOCKED_BY, "waived") for each in verdict.series)
+    return "neutral" if tolerated or any(not s.base_runs for s in verdict.series) else "success"
+
+
+def headline(
+    series: Sequence[SeriesVerdict], outcome: RunOutcome, config: GateConfig, planned: int
+) -> str:
+    """The run in one sentence; `series` come worst first."""
+    if not series:
+        why = "every planned series is declared removed" if planned else "no series was planned"
+        return f"{why}: nothing was measured, and nothing measured is no pass"
+    counts = Counter(verdict.outcome for verdict in series)
+    if outcome == "pass":
+        return _passed(len(series), counts)
+    worst = next(verdict for verdict in series if _decides(verdict.outcome, outcome, config))
+    tally = ", ".join(f"{counts[name]} {name}" for name in SEVERITY if counts[name])
+    return f"{tally}, of {_count(len(series))}; {worst.reason}"
+
+
+def _passed(total: int, counts: Counter[SeriesOutcome]) -> str:
+    others = ", ".join(f"{counts[name]} {name}" for name in _COUNTED if counts[name])
+    tolerated = ", ".join(f"{counts[name]} {name}" for name in _BLOCKED_BY if counts[name])
+    if tolerated:
+        return f"{_count(total)}: {tolerated}, which the configuration does not let block"
+    return f"{_count(total)}, none worse by its threshold" + (f" ({others})" if others else "")
+
+
+def _decides(outcome: SeriesOutcome, run: RunOutcome, config: GateConfig) -> bool:
+    return _blocks(outcome, config) if run == "fail" else outcome == run
+
+
+def _blocks(outcome: SeriesOutcome, config: GateConfig) -> bool:
+    return outcome in _BLOCKED_BY and _BLOCKED_BY[outcome] in config.block_on
+
+
+def _count(total: int) -> str:
+    return "1 series" if total == 1 else f"{total} series"

@@ -1,0 +1,99 @@
+"""The table of outcomes, one row a function; the first that applies is the series' outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ciwm.policy.tally import FAILURES
+from ciwm.policy.words import does_not_run, named, plain, proved, unchanged, undecided
+
+if TYPE_CHECKING:
+    from ciwm.policy.case import Case
+    from ciwm.records.verdict import SeriesOutcome
+
+
+class Outcome(NamedTuple):
+    """An outcome and the sentence that explains it."""
+
+    outcome: SeriesOutcome
+    reason: str
+    base_runs: bool = True
+
+
+def outcome(case: Case) -> Outcome:
+    """The outcome of one series."""
+    for row in (_failed, _without_base, _missing, _new, _sometimes_absent, _void):
+        found = row(case)
+        if found is not None:
+            return found
+    return _judged(case)
+
+
+def _failed(case: Case) -> Outcome | None:
+    if case.runs("head"):
+        return None
+    base_runs = case.runs("base")
+    also = "base runs" if base_runs else f"neither does base: {does_not_run(case, 'base')}"
+    reason = f"{named(case.series)}: head does not run: {does_not_run(case, 'head')}; {also}"
+    return Outcome("failed", reason, base_runs)
+
+
+def _without_base(case: Case) -> Outcome | None:
+    if case.runs("base") or case.tally.kept_blocks:
+        return None
+    why = f"base does not run: {does_not_run(case, 'base')}"
+    if case.has("head"):
+        reason = f"{named(case.series)}: nothing to compare with, {why}; head runs"
+        return Outcome("new", reason, base_runs=False)
+    reason = f"{named(case.series)}: not measured on head, and {why}"
+    return Outcome("missing", reason, base_runs=False)
+
+
+def _missing(case: Case) -> Outcome | None:
+    name = named(case.series)
+    if not case.has("base") and not case.has("head"):
+        stopped = plain(case.run.stopped_because)
+        return Outcome("missing", f"{name}: planned, but measured on neither side ({stopped})")
+    if case.has("base") and case.lacks("head"):
+        return Outcome("missing", f"{name}: on base only, and not declared removed")
+    return None
+
+
+def _new(case: Case) -> Outcome | None:
+    if case.has("head") and case.lacks("base"):
+        return Outcome("new", f"{named(case.series)}: on head only, nothing to compare with")
+    return None
+
+
+def _sometimes_absent(case: Case) -> Outcome | None:
+    absent, seen = case.trial.absent["head"], len(case.trial.seen["head"])
+    if absent < FAILURES:
+        return None
+    reason = f"{named(case.series)}: {absent} of {absent + seen} head launches gave no value of it"
+    return Outcome("failed", reason)
+
+
+def _void(case: Case) -> Outcome | None:
+    name = named(case.series)
+    if case.incomparable:
+        return Outcome("void", f"{name}: the two sides cannot be compared: {case.incomparable}")
+    if case.tally.broken:
+        return Outcome("void", f"{name}: {case.tally.broken}")
+    if case.trial.verdict == "no ratio":
+        return Outcome(
+            "void",
+            f"{name}: values at or below zero have no ratio, so that a threshold in percent "
+            "means nothing",
+        )
+    return None
+
+
+def _judged(case: Case) -> Outcome:
+    trial = case.trial
+    if trial.verdict == "regress":
+        return Outcome("regressed", proved(trial, worse=True))
+    if trial.verdict == "improve":
+        return Outcome("improved", proved(trial, worse=False))
+    if trial.verdict == "pass":
+        return Outcome("unchanged", unchanged(trial))
+    return Outcome("inconclusive", undecided(trial, plain(case.run.stopped_because)))

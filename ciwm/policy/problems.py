@@ -1,0 +1,100 @@
+"""What was not right with a run, even where it changes no outcome."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from ciwm.policy.blocks import blocks, in_order
+from ciwm.policy.words import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ciwm.policy.watch import Watch
+    from ciwm.records import Run, Side
+
+_NAMED = 5  # names in one line; the rest are counted
+
+
+def problems(run: Run, watch: Watch, removed: tuple[str, ...]) -> tuple[str, ...]:
+    """One line each, plain words."""
+    return (
+        *_plan(run, watch),
+        *_launches(watch),
+        *_unplanned(run),
+        *_order(run),
+        *(f"{name}: absent on head, declared removed, not judged" for name in removed),
+    )
+
+
+def _plan(run: Run, watch: Watch) -> Iterator[str]:
+    plan = run.plan
+    if plan.family_size < len(plan.family):
+        yield (
+            f"the plan counts {plan.family_size} series and holds {len(plan.family)}: "
+            "judged as the larger family"
+        )
+    needs = max((trial.gate.launches_to_block for trial in watch.trials), default=0)
+    if needs > plan.max_launches:
+        yield (
+            f"no regression can be proved: with {plan.family_size} series it takes {needs} "
+            f"launches a side at least, and max_launches is {plan.max_launches}"
+        )
+    if plan.touched_workloads:
+        yield (
+            f"this change edits the files of workloads it is measured by: "
+            f"{_few(plan.touched_workloads)}"
+        )
+    if not run.complete:
+        yield f"the run is not complete: {plain(run.stopped_because)}"
+
+
+def _launches(watch: Watch) -> Iterator[str]:
+    sides: tuple[Side, Side] = ("base", "head")
+    for name, tally in watch.tallies.items():
+        for side in sides:
+            failures = tally.failures[side]
+            if failures:
+                detail = f" ({plain(failures[0].detail)})" if failures[0].detail else ""
+                yield (
+                    f"{name}: {len(failures)} of {tally.begun[side]} {side} launches ended with "
+                    f"{failures[0].exit}{detail}"
+                )
+        if tally.void_blocks:
+            yield (
+                f"{name}: {tally.void_blocks} blocks discarded, void launches: "
+                f"{tally.void['base']} of base, {tally.void['head']} of head "
+                f"({_few(sorted(set(tally.void_reasons)))})"
+            )
+
+
+def _unplanned(run: Run) -> Iterator[str]:
+    planned = {series.key for series in run.plan.family}
+    found = {
+        f"{samples.series} {samples.metric}"
+        for launch in run.launches
+        for samples in launch.samples
+        if (samples.series, samples.metric) not in planned
+    }
+    if found:
+        yield f"measured but not planned, and so not judged (renamed?): {_few(sorted(found))}"
+
+
+def _order(run: Run) -> Iterator[str]:
+    wrong = Counter(
+        block[0].workload
+        for block in blocks(run.launches)
+        if len(block) == 2 * run.plan.launches_per_side_in_block
+        and not in_order(block, run.plan.seed)
+    )
+    for name, count in wrong.items():
+        yield (
+            f"{name}: {count} blocks were not launched in the order that the plan's seed gives; "
+            "the bound on false alarms rests on that order"
+        )
+
+
+def _few(names: tuple[str, ...] | list[str]) -> str:
+    shown = ", ".join(names[:_NAMED])
+    return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} more"

@@ -1,0 +1,144 @@
+"""Outcomes in sentences that a reviewer understands."""
+
+from __future__ import annotations
+
+from math import exp, floor, log10
+from typing import TYPE_CHECKING
+
+from ciwm.stats.launches import as_ratio, read_from_a_clock
+
+if TYPE_CHECKING:
+    from ciwm.policy.case import Case
+    from ciwm.policy.trial import Trial
+    from ciwm.records import Series, Side
+
+_LONGEST = 160  # of a worker's own words in ours
+
+
+def named(series: Series) -> str:
+    """The series and its metric."""
+    return f"{series.series} {series.metric}"
+
+
+def plain(text: str, longest: int = _LONGEST) -> str:
+    """Foreign text on one line, without control characters, cut short."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= longest else line[: longest - 3] + "..."
+
+
+def proved(trial: Trial, *, worse: bool) -> str:
+    """A regression or an improvement: how large, how sure."""
+    return f"{_quantity(trial)} is {_change(trial)}; {_sureness(trial, worse=worse)}"
+
+
+def unchanged(trial: Trial) -> str:
+    """A slowdown of the threshold is excluded: what was seen instead."""
+    threshold = f"{trial.series.threshold_pct:g} %"
+    if trial.compared_exactly:
+        if trial.values["base"][0] == trial.values["head"][0]:
+            return f"{_quantity(trial)} is the same in all {_launches(trial)}"
+        return f"{_quantity(trial)} is {_change(trial)}, below the threshold of {threshold}"
+    worse = _direction(trial.series, up=trial.series.better == "lower")
+    return f"{_quantity(trial)} is not {threshold} {worse}: {_range(trial)}, {_launches(trial)}"
+
+
+def undecided(trial: Trial, stopped: str) -> str:
+    """Neither proved nor excluded: what was seen, why it ended, and what it would take."""
+    threshold = f"{trial.series.threshold_pct:g} %"
+    if not trial.launches:
+        return f"{named(trial.series)}: no complete block of launches ({stopped})"
+    if not trial.has_logs:
+        return f"{_quantity(trial)} is {_change(trial)}, too few to prove it: {_launches(trial)} ({stopped})"
+    return (
+        f"{_quantity(trial)}: {threshold} for the worse is neither proved nor excluded: "
+        f"{_range(trial)} after {_launches(trial)} ({stopped}), launch sd "
+        f"{percent(trial.gate.launch_sd)}; {_what_it_takes(trial)}"
+    )
+
+
+def does_not_run(case: Case, side: Side) -> str:
+    """Why a side is held not to build or run."""
+    build = case.run.arm(side).build
+    if build is not None and not build.ok:
+        last = plain(build.log_tail[-1]) if build.log_tail else "its log is empty"
+        return f"{side} does not build ({build.status}: {last})"
+    failures = case.tally.failures[side]
+    first = failures[0]
+    detail = f": {plain(first.detail)}" if first.detail else ""
+    return (
+        f"{len(failures)} of {case.tally.begun[side]} {side} launches ended with "
+        f"{first.exit}{detail}"
+    )
+
+
+def percent(log_width: float) -> str:
+    """A width on the log scale as a percentage."""
+    return f"{100 * (exp(log_width) - 1):.2g} %"
+
+
+def _quantity(trial: Trial) -> str:
+    return named(trial.series) + ("" if trial.single else " P50")
+
+
+def _launches(trial: Trial) -> str:
+    return f"{trial.launches}+{trial.launches} launches"
+
+
+def _direction(series: Series, *, up: bool) -> str:
+    if read_from_a_clock(series.unit) and series.better == "lower":
+        return "slower" if up else "faster"
+    return "higher" if up else "lower"
+
+
+def _change(trial: Trial) -> str:
+    if not trial.has_logs:
+        base, head = (trial.values[side][0] for side in ("base", "head"))
+        return f"{head:g} instead of {base:g} {trial.series.unit}"
+    better = trial.series.better
+    ratio = as_ratio(trial.gate.estimate, better)
+    word = _direction(trial.series, up=ratio > 1)
+    size = f"{abs(ratio - 1) * 100:.1f} % {word}"
+    if trial.compared_exactly:
+        return size
+    ends = sorted(abs(end - 1) * 100 for end in ratio_interval(trial))
+    return f"{size} (95 % interval {ends[0]:.1f} to {ends[1]:.1f} %), {_launches(trial)}"
+
+
+def _range(trial: Trial) -> str:
+    low, high = ratio_interval(trial)
+    ratio = as_ratio(trial.gate.estimate, trial.series.better)
+    return f"{_signed(ratio)} % (95 % interval {_signed(low)} to {_signed(high)} %)"
+
+
+def ratio_interval(trial: Trial) -> tuple[float, float]:
+    """The 95 % interval of head/base as measured."""
+    ends = [as_ratio(end, trial.series.better) for end in trial.gate.interval()]
+    return min(ends), max(ends)
+
+
+def _signed(ratio: float) -> str:
+    return f"{(ratio - 1) * 100:+.1f}"
+
+
+def _sureness(trial: Trial, *, worse: bool) -> str:
+    if trial.compared_exactly:
+        return f"all {_launches(trial)} agree within their side: compared exactly"
+    evidence = trial.gate.evidence if worse else trial.gate.evidence_faster
+    return (
+        "without a change, evidence this strong appears less than once in "
+        f"{_rounded_down(exp(min(evidence, 600)))} runs"
+    )
+
+
+def _rounded_down(value: float) -> str:
+    """Two leading digits, never more than the value."""
+    step = 10 ** max(floor(log10(value)) - 1, 0)
+    whole = floor(value / step) * step
+    return f"{whole:,}" if whole < 1e9 else f"{float(whole):.0e}"  # noqa: PLR2004
+
+
+def _what_it_takes(trial: Trial) -> str:
+    needed = trial.gate.launches_needed()
+    if needed is not None:
+        return f"about {needed} launches a side would probably decide it"
+    return "more launches would hardly decide it: a quieter machine or a wider threshold would"

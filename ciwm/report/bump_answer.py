@@ -1,0 +1,113 @@
+"""The answer a reader wants first: is the merge blocked, and what is there to do next."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ciwm.report.detail import words
+from ciwm.report.headline import rows_of, short
+
+if TYPE_CHECKING:
+    from ciwm.records import BumpReport, Stage, Verdict
+    from ciwm.records.bump import CheckConclusion
+
+_ON_PULL_REQUEST: dict[CheckConclusion, str] = {
+    "failure": "❌ Merge blocked",
+    "neutral": "⚠️ Merge not blocked, but look",
+    "success": "✅ Merge not blocked",
+}
+_ELSEWHERE: dict[CheckConclusion, str] = {
+    "failure": "❌ Failed",
+    "neutral": "⚠️ Passed with doubts",
+    "success": "✅ Passed",
+}
+
+
+def answer(report: BumpReport) -> str:
+    """Whether the merge is blocked, and the headline; plain text."""
+    said = _ELSEWHERE if report.pull_request is None else _ON_PULL_REQUEST
+    return f"{said[report.conclusion]}: {report.headline}"
+
+
+def next_step(report: BumpReport) -> str:
+    """What to do next, as safe Markdown: one or two sentences."""
+    return (
+        _mend_build(report)
+        or _mend_stage(report)
+        or _mend_series(report.verdict)
+        or _settle_doubt(report.verdict)
+        or _prepare_sync(report)
+        or "nothing to do."
+    )
+
+
+def stopped_stages(report: BumpReport) -> list[Stage]:
+    """The stages that failed or were interrupted."""
+    return [stage for stage in report.stages if stage.status in ("failed", "interrupted")]
+
+
+def _mend_build(report: BumpReport) -> str:
+    broken = [build for build in report.builds if not build.ok]
+    if not broken:
+        return ""
+    if len(report.builds) > 1 and broken == [report.builds[0]]:
+        return (
+            "this change builds, but what it is compared with does not: "
+            "mend the base branch first (its last log lines are below)."
+        )
+    return "mend the build (its last log lines are below), then push."
+
+
+def _mend_stage(report: BumpReport) -> str:
+    for stage in stopped_stages(report):
+        if stage.name == "build":
+            continue
+        hint = words(stage.hint) or "see its message below"
+        return f"{hint}; then run this job again."
+    return ""
+
+
+def _mend_series(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return ""
+    if rows_of(verdict, "failed"):
+        return "mend what fails to run on head (reasons in the table), then push."
+    if rows_of(verdict, "regressed"):
+        return (
+            "find what slowed it down (commands to reproduce are below), "
+            "mend it and push: this comment and the check will follow."
+        )
+    if rows_of(verdict, "missing"):
+        missing = short(rows_of(verdict, "missing")[0].series, 60)
+        return (
+            f"bring the missing benchmark back, or list it ({words(missing)}) under "
+            "<code>[gate] removed</code> in <code>ciwm.toml</code>."
+        )
+    return ""
+
+
+def _settle_doubt(verdict: Verdict | None) -> str:
+    if verdict is None:
+        return ""
+    if rows_of(verdict, "void"):
+        return "run the job again on a quiet machine: conditions disturbed this measurement."
+    if rows_of(verdict, "inconclusive"):
+        return (
+            "nothing you must do. To get an answer, run the job again, or allow more launches "
+            "(<code>[gate] max_launches</code>)."
+        )
+    return ""
+
+
+def _prepare_sync(report: BumpReport) -> str:
+    sync = report.sync
+    if sync is None or not sync.behind.commits:
+        return ""
+    if sync.conflicts is None:
+        return "nothing for this change; see below what the sync report could not compute."
+    if sync.conflicts.count:
+        return (
+            "nothing for this change. The next sync with upstream needs the conflicts below "
+            "resolved by hand."
+        )
+    return ""

@@ -1,0 +1,69 @@
+"""A bump's story as Markdown: the pull request comment and the step summary.
+
+The comment gets shorter rung by rung until it fits; its first two lines, the answer and the next
+step, are on every rung.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ciwm.report.bump_answer import answer, next_step
+from ciwm.report.bump_parts import broken_builds, details_part, link, stages_part
+from ciwm.report.bump_sync import sync_part
+from ciwm.report.detail import FULL, RUNGS, Detail, words
+from ciwm.report.series_table import benchmarks_section
+
+if TYPE_CHECKING:
+    from ciwm.records import BumpReport
+
+COMMENT_LIMIT = 65_000  # GitHub refuses a comment of more than 65,536 characters
+SUMMARY_LIMIT = 1_000_000  # and cuts off a step summary of more than 1 MiB
+
+
+def comment_markdown(report: BumpReport, limit: int = COMMENT_LIMIT) -> str:
+    """The comment: the longest rung that takes at most `limit` bytes of UTF-8."""
+    return _longest(report, RUNGS, limit)
+
+
+def summary_markdown(report: BumpReport) -> str:
+    """The step summary: everything, as far as it goes into 1 MiB."""
+    return _longest(report, (FULL, *RUNGS), SUMMARY_LIMIT)
+
+
+def _longest(report: BumpReport, rungs: tuple[Detail, ...], limit: int) -> str:
+    for detail in rungs:
+        text = _whole(report, detail)
+        if len(text.encode()) <= limit:
+            return text
+    for text in (_shortest(report), _refusal(report)):
+        if len(text.encode()) <= limit:
+            return text
+    return "ciwm: this report is too long to show."[:limit]
+
+
+def _whole(report: BumpReport, detail: Detail) -> str:
+    parts = (
+        *_opening(report),
+        broken_builds(report, detail),
+        stages_part(report),
+        benchmarks_section(report.verdict, detail) if report.verdict else "",
+        sync_part(report.sync, report.sync_base, detail) if report.sync else "",
+        details_part(report),
+        f"_Shortened: {detail.dropped} did not fit into one comment._" if detail.dropped else "",
+        link(report),
+    )
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _opening(report: BumpReport) -> tuple[str, str]:
+    return f"### {words(answer(report))}", f"**Next:** {next_step(report)}"
+
+
+def _shortest(report: BumpReport) -> str:
+    told = "_The report is too long for one comment: the run has all of it._"
+    return "\n\n".join((*_opening(report), told, link(report))) + "\n"
+
+
+def _refusal(report: BumpReport) -> str:
+    return f"### ciwm: {report.conclusion}\n\n{link(report)}\n"

@@ -1,0 +1,162 @@
+"""The smaller parts of a bump's comment: builds, stages, the machine, how to repeat it."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+from ciwm.report.bump_answer import stopped_stages
+from ciwm.report.detail import Detail, clipped, folded, name, words
+from ciwm.report.escape import fenced, inline
+from ciwm.report.figures import duration, plural
+
+if TYPE_CHECKING:
+    from ciwm.records import BuildRecord, BumpReport, Environment, Revision
+
+_LOG_LINE_LIMIT = 400
+_SAFE_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:/[A-Za-z0-9._~%-]*)*")
+
+
+def broken_builds(report: BumpReport, detail: Detail) -> str:
+    """Each build that failed, with the last lines of its log in the open."""
+    parts = [_broken_build(side, build, detail) for side, build in _sided(report) if not build.ok]
+    return "\n\n".join(["#### Build", *parts]) if parts else ""
+
+
+def _sided(report: BumpReport) -> list[tuple[str, BuildRecord]]:
+    """Builds with their side: told by the sha where it is known, else by their order."""
+    sides = ("base", "head")
+    named = {
+        revision.sha: side
+        for side, revision in (("head", report.head), ("base", report.base))
+        if revision is not None
+    }
+    return [
+        (named.get(build.revision.sha, sides[min(index, 1)]), build)
+        for index, build in enumerate(report.builds)
+    ]
+
+
+def _broken_build(side: str, build: BuildRecord, detail: Detail) -> str:
+    ended = {"timeout": "ran out of time", "interrupted": "was interrupted"}
+    code = f", exit code {build.exit_code}" if build.exit_code is not None else ""
+    told = (
+        f"❌ **{side}** ({_revision(build.revision)}) "
+        f"{ended.get(build.status, 'did not build')} after {duration(build.duration_s)}{code}."
+    )
+    tail = build.log_tail[-detail.log_lines :]
+    if not tail:
+        return f"{told} Its log is empty."
+    lines = "\n".join(clipped(line, _LOG_LINE_LIMIT) for line in tail)
+    return f"{told} Last lines of its log:\n\n{fenced(lines)}"
+
+
+def stages_part(report: BumpReport) -> str:
+    """Stages that stopped, each with its mend."""
+    told = [
+        f"- ❌ **{stage.name}** {'was interrupted' if stage.status == 'interrupted' else 'failed'}"
+        f" after {duration(stage.duration_s)}: {words(stage.message) or 'it left no message'}"
+        + (f" — {words(stage.hint)}" if stage.hint else "")
+        for stage in stopped_stages(report)
+    ]
+    return "\n".join(["#### Stages that stopped", "", *told]) if told else ""
+
+
+def details_part(report: BumpReport) -> str:
+    """Folded: what was compared and where, how long each stage took, how to repeat it."""
+    facts = [
+        _compared(report),
+        _built(report),
+        f"Measured: {words(report.run_summary)}." if report.run_summary else "",
+        _machine(report.environment) if report.environment else "",
+        _method(report),
+        _times(report),
+    ]
+    listed = "\n".join(f"- {fact}" for fact in facts if fact)
+    return folded(
+        "How this was measured, and how to reproduce it", f"{listed}\n\n{_repeat(report)}"
+    )
+
+
+def link(report: BumpReport) -> str:
+    """The last line: the run and its files, and who says this."""
+    parts = [f"ciwm {inline(clipped(report.ciwm_version, 20))}"]
+    url = report.run_url or ""
+    if len(url) < _LOG_LINE_LIMIT and _SAFE_URL.fullmatch(url):
+        parts.insert(0, f"[Run, logs and full report]({url})")
+    return f"<sub>{' · '.join(parts)}</sub>"
+
+
+def _revision(revision: Revision) -> str:
+    return f"{name(revision.ref)} at {name(revision.sha[:12])}"
+
+
+def _compared(report: BumpReport) -> str:
+    if report.base is None or report.head is None:
+        return ""
+    return f"Compared: head {_revision(report.head)} with base {_revision(report.base)}."
+
+
+def _built(report: BumpReport) -> str:
+    told = [
+        f"{side} {'taken from the cache' if build.status == 'cached' else build.status}"
+        f" ({duration(build.duration_s)})"
+        for side, build in _sided(report)
+    ]
+    return f"Builds: {', '.join(told)}." if told else ""
+
+
+def _machine(environment: Environment) -> str:
+    cards: dict[str, int] = {}
+    for card in environment.accelerators:
+        cards[card.name] = cards.get(card.name, 0) + 1
+    parts = [
+        *(f"{number} × {words(clipped(card, 60))}" for card, number in list(cards.items())[:4]),
+        f"{words(clipped(environment.cpu_model, 80))} ({environment.cpu_count} usable)",
+        words(clipped(environment.os, 60)),
+    ]
+    if environment.torch:
+        parts.append(f"torch {words(clipped(environment.torch, 40))}")
+    return f"Machine: {', '.join(parts)}; fingerprint {name(environment.fingerprint)}."
+
+
+def _method(report: BumpReport) -> str:
+    if report.verdict is None or not report.verdict.series:
+        return ""
+    verdict = report.verdict
+    return (
+        f"Rule: {words(verdict.reason)}; at most {100 * verdict.alpha:g}% false alarms over "
+        f"{plural(verdict.family_size, 'benchmark')}; interval: {words(verdict.interval_method)}."
+    )
+
+
+def _times(report: BumpReport) -> str:
+    told = [
+        f"{stage.name} {duration(stage.duration_s)}"
+        for stage in report.stages
+        if stage.status != "skipped"
+    ]
+    skipped = [stage.name for stage in report.stages if stage.status == "skipped"]
+    if skipped:
+        told.append(f"skipped: {', '.join(skipped)}")
+    return f"Stages: {', '.join(told)}." if told else ""
+
+
+def _repeat(report: BumpReport) -> str:
+    """The exact commands; whatever a repository controls is quoted for the shell."""
+    lines = [f"pip install ciwm=={shlex.quote(clipped(report.ciwm_version, 20))}"]
+    if report.base is not None and report.head is not None:
+        refs = [
+            shlex.quote(clipped(one.ref, 200))
+            for one in (report.base, report.head)
+            if not one.sha.startswith(one.ref)
+        ]
+        if refs:
+            lines.append(f"git fetch origin {' '.join(refs)}")
+    if report.sync is not None:
+        lines.append(f"ciwm sync-report {shlex.quote(clipped(report.sync.upstream.ref, 200))}")
+    if report.base is not None and report.head is not None and report.builds:
+        base, head = (shlex.quote(one.sha[:40]) for one in (report.base, report.head))
+        lines.append(f"ciwm bench {base} {head}")
+    return f"In a checkout of the repository:\n\n{fenced(chr(10).join(lines), 'sh')}"

@@ -1,0 +1,40 @@
+"""One number a launch: iterations inside a launch are never treated as independent."""
+
+from __future__ import annotations
+
+import re
+from math import exp, floor, log
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_TIMES = ("s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns", "min", "h", "hour")
+_RATES = ("hz", "khz", "mhz", "ghz", "fps", "qps", "rps", "flops", "gflops", "tflops")
+
+
+def quantile(values: Sequence[float], probability: float) -> float:
+    """The quantile of a launch's iterations, interpolated linearly; raises ValueError if empty."""
+    if not values:
+        raise ValueError("no values, no quantile")
+    ordered = sorted(values)
+    place = probability * (len(ordered) - 1)
+    below = floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+def worse_log(value: float, better: str) -> float:
+    """The log of a value above zero, turned so that more is worse; raises ValueError at zero."""
+    return log(value) if better == "lower" else -log(value)
+
+
+def as_ratio(change: float, better: str) -> float:
+    """A difference of `worse_log`s as the ratio head/base as measured."""
+    return exp(change) if better == "lower" else exp(-change)
+
+
+def read_from_a_clock(unit: str) -> bool:
+    """Whether a unit is a time or a rate: never without noise, even if launches agree."""
+    words = re.split(r"[^a-zµμ]+", unit.lower())
+    return not {*_TIMES, *_RATES}.isdisjoint(words)

@@ -1,0 +1,1 @@
+"""One bump, one story: which revisions, every stage in order, one report."""

@@ -1,0 +1,121 @@
+"""Which two revisions an event means, and fetching what a shallow checkout lacks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ciwm.errors import GitError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ciwm.config import UpstreamConfig
+    from ciwm.git import Repository
+    from ciwm.records.build import Revision
+
+BASE_REF = "refs/ciwm/base"
+UPSTREAM_REF = "refs/ciwm/upstream"
+NO_COMMIT = "0" * 40
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The two sides, the commit the check belongs to, and why these."""
+
+    base: Revision
+    head: Revision
+    check_sha: str
+    why: str
+
+
+def named(repository: Repository, base: str, head: str) -> Compared:
+    """The two revisions the user named; raises UsageError when one does not exist."""
+    head_revision = repository.revision(head)
+    return Compared(repository.revision(base), head_revision, head_revision.sha, "as asked for")
+
+
+def of_pull_request(repository: Repository, head_sha: str, base_ref: str) -> Compared:
+    """Base and head of a pull request.
+
+    When HEAD is the merge GitHub tests, its first parent is the base, so that nothing merged
+    meanwhile is blamed on the pull request; else the merge base with the base branch is.
+    """
+    parents = repository.text("rev-list", "--parents", "--max-count=1", "HEAD").split()[1:]
+    if len(parents) == 2 and parents[1] == head_sha:  # noqa: PLR2004  a merge has two
+        return Compared(
+            repository.revision(parents[0]),
+            repository.revision("HEAD"),
+            head_sha,
+            f"the merge of {head_sha[:12]} into {base_ref}, against its first parent",
+        )
+    tip = _first_known(repository, (BASE_REF, f"refs/remotes/origin/{base_ref}", base_ref))
+    if tip is None:
+        raise GitError(
+            f"the base branch {base_ref} is not in this checkout",
+            f"git fetch origin {base_ref}, or let ciwm fetch (input fetch: true)",
+        )
+    return Compared(
+        repository.revision(_merge_base(repository, tip, head_sha)),
+        repository.revision(head_sha),
+        head_sha,
+        f"the pull request's head against its merge base with {base_ref}",
+    )
+
+
+def of_push(repository: Repository, before: str, after: str) -> Compared:
+    """The pushed commit against the previous tip, or its first parent when there was none."""
+    known = before != NO_COMMIT and _first_known(repository, (before,)) is not None
+    if known:
+        base, why = before, "the pushed commit against the previous tip"
+    else:
+        base, why = f"{after}^1", "the pushed commit against its first parent (no previous tip)"
+    return Compared(repository.revision(base), repository.revision(after), after, why)
+
+
+def fetch_origin(
+    repository: Repository, refspecs: Sequence[str], say: Callable[[str], None]
+) -> None:
+    """Complete the history of a shallow checkout and fetch refs of origin into refs/ciwm/*.
+
+    Raises GitError when a ref cannot be fetched.
+    """
+    depth = ("--unshallow",) if repository.is_shallow else ()
+    say(f"git fetch origin {' '.join(refspecs)}{' (completing the history)' if depth else ''}")
+    _fetch(repository, "origin", refspecs, *depth)
+
+
+def fetch_upstream(
+    repository: Repository, upstream: UpstreamConfig, say: Callable[[str], None]
+) -> str | None:
+    """Fetch the configured upstream branch and return its ref; None when none is configured."""
+    source = upstream.url or upstream.remote
+    if source is None:
+        return None
+    say(f"git fetch {source} {upstream.branch}")
+    _fetch(repository, source, [f"+refs/heads/{upstream.branch}:{UPSTREAM_REF}"])
+    return UPSTREAM_REF
+
+
+def _fetch(repository: Repository, source: str, refspecs: Sequence[str], *options: str) -> None:
+    quiet = ("--no-tags", "--no-recurse-submodules", "--force", "--no-write-fetch-head")
+    repository.run("fetch", *quiet, *options, "--end-of-options", source, *refspecs)
+
+
+def _first_known(repository: Repository, candidates: Sequence[str]) -> str | None:
+    for candidate in candidates:
+        try:
+            return repository.commit(candidate)
+        except UsageError:
+            continue
+    return None
+
+
+def _merge_base(repository: Repository, one: str, other: str) -> str:
+    found = repository.run("merge-base", one, other, check=False)
+    if found.status != 0:
+        raise GitError(
+            f"{one[:12]} and {other[:12]} have no common commit here",
+            "the checkout may be shallow: git fetch --unshallow origin",
+        )
+    return found.text.strip()

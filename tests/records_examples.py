@@ -1,0 +1,489 @@
+"""Full, realistic records that every test may use; each builder takes what a test wants changed."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any
+
+from ciwm.records import (
+    Accelerator,
+    Arm,
+    BuildRecord,
+    BumpReport,
+    Environment,
+    Launch,
+    LaunchCount,
+    Plan,
+    Revision,
+    Run,
+    Samples,
+    Series,
+    SeriesVerdict,
+    Stage,
+    SyncReport,
+    Telemetry,
+    Verdict,
+)
+from ciwm.records.sync import (
+    Ahead,
+    Behind,
+    Carried,
+    CarriedCommit,
+    ClassCost,
+    ConflictedFile,
+    Conflicts,
+    Downstream,
+    Hunk,
+    Overlap,
+    Shape,
+    Upstream,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ciwm.records.bump import StageName, StageStatus
+    from ciwm.records.run import ExitReason, Side
+    from ciwm.records.verdict import SeriesOutcome
+
+WHEN = datetime(2026, 9, 14, 6, 30, tzinfo=timezone.utc)
+BASE_SHA = "4f0a9c1d7be2836581fa0d9be07c6a2d15c3e8b4"
+HEAD_SHA = "b81de5f3027c49aa61d8e3c07f92b5460ea17d9c"
+UPSTREAM_SHA = "91c7d20e5ab4f86f3310bd58c97ea4b0d2f6613a"
+MERGE_BASE = "2c6be8a04d1f97530ce84ba196d7f3e508b92cd1"
+RUN_URL = "https://github.com/acme/vllm-npu/actions/runs/17234567890"
+CONFLICT = """<<<<<<< downstream
+        block_size = npu_block_size(config)
+=======
+        block_size = config.cache.block_size or DEFAULT_BLOCK
+>>>>>>> upstream/main
+"""
+
+
+def environment(**changes: Any) -> Environment:
+    """A two-card host with every field set."""
+    fields: dict[str, Any] = {
+        "accelerators": tuple(
+            Accelerator(
+                index=index,
+                vendor="NVIDIA",
+                name="NVIDIA H200",
+                uuid=f"GPU-5a2d0f3e-0000-4000-8000-00000000000{index}",
+                memory_bytes=150_754_820_096,
+                driver="570.86.15",
+                max_sm_clock_mhz=1980,
+                max_memory_clock_mhz=3201,
+                power_limit_w=700.0,
+                ecc=True,
+                mig=False,
+            )
+            for index in range(2)
+        ),
+        "cpu_model": "Intel(R) Xeon(R) Platinum 8480C",
+        "cpu_count": 16,
+        "memory_bytes": 137_438_953_472,
+        "architecture": "x86_64",
+        "os": "Ubuntu 24.04.2 LTS",
+        "kernel": "6.8.0-55-generic",
+        "container_image": "ghcr.io/acme/vllm-npu-ci@sha256:77aa00",
+        "interpreter": "3.12.9",
+        "torch": "2.13.0+cu130",
+        "torch_build": "cu130",
+        "collective_library": "NCCL 2.28.3",
+        "variables": {"OMP_NUM_THREADS": "8"},
+    }
+    return Environment(**{**fields, **changes})
+
+
+def revision(side: Side = "head") -> Revision:
+    """What base and head mean on pull request 412."""
+    if side == "base":
+        return Revision(ref="main", sha=BASE_SHA, tree="8c" * 20)
+    return Revision(ref="refs/pull/412/merge", sha=HEAD_SHA, tree="d3" * 20)
+
+
+def build(side: Side = "head", **changes: Any) -> BuildRecord:
+    """A build that worked; the base one came from the cache."""
+    fields: dict[str, Any] = {
+        "revision": revision(side),
+        "key": "a4c19fd03b7e" if side == "base" else "77e0b1c52d98",
+        "status": "cached" if side == "base" else "built",
+        "duration_s": 0.4 if side == "base" else 312.6,
+        "exit_code": 0,
+        "directory": f"/cache/ciwm/builds/{side}",
+        "python": f"/cache/ciwm/builds/{side}/venv/bin/python",
+        "log": f"/cache/ciwm/builds/{side}/build.log",
+    }
+    return BuildRecord(**{**fields, **changes})
+
+
+def failed_build(side: Side = "head") -> BuildRecord:
+    """A build that ended in a compiler error."""
+    return build(
+        side,
+        status="failed",
+        exit_code=1,
+        duration_s=188.2,
+        log_tail=(
+            "[41/96] Building CXX object CMakeFiles/_C.dir/csrc/cache_kernels.cpp.o",
+            "csrc/cache_kernels.cpp:214:17: error: 'CacheLayout' has no member 'block_stride'",
+            "  214 |   auto s = layout.block_stride;",
+            "1 error generated.",
+            "ninja: build stopped: subcommand failed.",
+        ),
+    )
+
+
+def series(name: str = "decode-8b[batch=1]", metric: str = "step_time", **changes: Any) -> Series:
+    """One planned series, timed in seconds, lower is better."""
+    fields: dict[str, Any] = {
+        "series": name,
+        "metric": metric,
+        "workload": name.split("[", maxsplit=1)[0],
+        "unit": "s",
+        "better": "lower",
+        "threshold_pct": 3.0,
+    }
+    return Series(**{**fields, **changes})
+
+
+def launch(
+    number: int,
+    *,
+    side: Side,
+    values: Sequence[float],
+    exit_reason: ExitReason = "ok",
+    name: str = "decode-8b[batch=1]",
+) -> Launch:
+    """One launch with its samples, and what its card did meanwhile."""
+    return Launch(
+        number=number,
+        workload=name.split("[", maxsplit=1)[0],
+        side=side,
+        block=number // 4,
+        position=number % 4,
+        started_at=WHEN + timedelta(seconds=20 * number),
+        duration_s=17.25,
+        exit=exit_reason,
+        exit_code=0 if exit_reason == "ok" else 1,
+        detail="" if exit_reason == "ok" else "RuntimeError: no kernel for fp8_e5m2",
+        warmup_iterations=3,
+        samples=(Samples(series=name, metric="step_time", values=tuple(values)),),
+        telemetry=(
+            Telemetry(
+                accelerator=0,
+                sm_clock_min_mhz=1830,
+                sm_clock_max_mhz=1980,
+                temperature_max_c=71,
+                power_max_w=641.5,
+                memory_max_bytes=84_000_000_000,
+                throttle_reasons=("sw_power_cap",),
+                foreign_pids=(4121,),
+            ),
+        ),
+        log=f"launches/{number:04d}.log",
+    )
+
+
+def run(**changes: Any) -> Run:
+    """Two blocks of one series, one launch of which failed; every optional field is set."""
+    order: tuple[Side, ...] = ("base", "head", "head", "base", "head", "base", "base", "head")
+    launches = tuple(
+        launch(
+            number,
+            side=side,
+            values=[
+                round(0.0125 * (1.124 if side == "head" else 1.0) + 1e-5 * i, 9) for i in range(5)
+            ],
+            exit_reason="failed" if number == 7 else "ok",
+        )
+        for number, side in enumerate(order)
+    )
+    fields: dict[str, Any] = {
+        "id": "20260914T063000Z-b81de5f3027c",
+        "started_at": WHEN,
+        "ended_at": WHEN + timedelta(minutes=4),
+        "plan": Plan(
+            seed=20260914,
+            max_launches=16,
+            family=(series(),),
+            family_size=1,
+            workloads=("decode-8b",),
+            workloads_from=revision("head"),
+            touched_workloads=("decode-8b",),
+        ),
+        "base": Arm(revision=revision("base"), build=build("base"), environment=environment()),
+        "head": Arm(revision=revision("head"), build=build("head"), environment=environment()),
+        "launches": launches,
+        "complete": True,
+        "stopped_because": "every series is decided",
+    }
+    return Run(**{**fields, **changes})
+
+
+def large_run(launches: int, samples: int, seed: int = 0) -> Run:
+    """A run of many launches whose samples have the full precision a clock gives."""
+    import random  # noqa: PLC0415  only this builder draws numbers
+
+    draw = random.Random(seed)
+    return run(
+        id=f"large-{seed}",
+        launches=tuple(
+            launch(
+                number,
+                side="base" if number % 2 else "head",
+                values=[
+                    draw.lognormvariate(-4.4, 0.02) * (1 + draw.random() * 1e-3)
+                    for _ in range(samples)
+                ],
+            )
+            for number in range(launches)
+        ),
+    )
+
+
+def conflicts(files: int = 2) -> Conflicts:
+    """A trial merge with conflicts in so many files; one hunk each, a deleted file has none."""
+    found = [
+        ConflictedFile(
+            path="vllm/v1/core/kv_cache_manager.py",
+            kind="content",
+            message="CONFLICT (content): Merge conflict in vllm/v1/core/kv_cache_manager.py",
+            hunks=(Hunk(start_line=88, text=CONFLICT), Hunk(start_line=240, text=CONFLICT)),
+        ),
+        ConflictedFile(
+            path="csrc/npu/attention.cpp",
+            kind="modify/delete",
+            message="CONFLICT (modify/delete): csrc/npu/attention.cpp deleted in upstream/main",
+        ),
+        *(
+            ConflictedFile(
+                path=f"vllm/model_executor/models/model_{index:03d}.py",
+                kind="content",
+                hunks=(Hunk(start_line=10 + index, text=CONFLICT),),
+            )
+            for index in range(max(0, files - 2))
+        ),
+    ][:files]
+    return Conflicts(
+        clean=not found,
+        count=len(found),
+        hunks=sum(len(file.hunks) for file in found),
+        files=tuple(found),
+    )
+
+
+def sync(**changes: Any) -> SyncReport:
+    """A fork 212 commits behind, with two conflicting files."""
+    fields: dict[str, Any] = {
+        "generated_at": WHEN,
+        "repository": "acme/vllm-npu",
+        "upstream": Upstream(
+            ref="upstream/main", sha=UPSTREAM_SHA, committed_at=WHEN - timedelta(hours=3)
+        ),
+        "downstream": Downstream(ref="main", sha=BASE_SHA, committed_at=WHEN - timedelta(hours=20)),
+        "shape": Shape(style="fork", evidence=("shares 9,412 commits with upstream/main",)),
+        "merge_base": MERGE_BASE,
+        "merge_bases": (MERGE_BASE,),
+        "behind": Behind(commits=212, first_parent=205, days=9.5),
+        "ahead": Ahead(commits=61),
+        "carried": Carried(
+            commits=48,
+            upstreamed_commits=6,
+            files=73,
+            binaries=1,
+            lines_added=5120,
+            lines_removed=388,
+            classes=(
+                ClassCost(name="kernels", files=21, lines_added=3310, lines_removed=12),
+                ClassCost(name="tests", files=18, lines_added=940, lines_removed=31),
+                ClassCost(name="other", files=34, lines_added=870, lines_removed=345),
+            ),
+            list=(
+                CarriedCommit(
+                    sha="0d" * 20,
+                    author="Ines Moreau",
+                    authored_at=WHEN - timedelta(days=40),
+                    subject="[NPU] paged attention kernel",
+                ),
+                CarriedCommit(
+                    sha="1e" * 20,
+                    author="Tomas Hale",
+                    authored_at=WHEN - timedelta(days=12),
+                    subject="[NPU] block size from the device's page",
+                ),
+            ),
+        ),
+        "overlap": Overlap(
+            files=5,
+            paths=(
+                "csrc/npu/attention.cpp",
+                "setup.py",
+                "vllm/platforms/__init__.py",
+                "vllm/v1/core/kv_cache_manager.py",
+                "vllm/v1/worker/gpu_worker.py",
+            ),
+        ),
+        "conflicts": conflicts(),
+    }
+    return SyncReport(**{**fields, **changes})
+
+
+def partial_sync() -> SyncReport:
+    """A sync report of a partial clone: what could not be computed is named."""
+    return sync(
+        carried=None,
+        overlap=None,
+        conflicts=None,
+        partial=True,
+        missing_objects=("5f" * 20,),
+        notes=("the trial merge needs 1 blob this partial clone left out",),
+    )
+
+
+def clean_sync() -> SyncReport:
+    """A sync that merges without a conflict."""
+    return sync(conflicts=conflicts(0))
+
+
+def series_verdict(
+    outcome: SeriesOutcome = "unchanged", name: str = "decode-8b[batch=1]", **changes: Any
+) -> SeriesVerdict:
+    """One series with figures that fit its outcome."""
+    ratio = {"regressed": 1.124, "improved": 0.91, "waived": 1.05}.get(outcome, 1.003)
+    measured = outcome not in ("failed", "missing", "new")
+    fields: dict[str, Any] = {
+        "series": name,
+        "metric": "step_time",
+        "unit": "s",
+        "better": "lower",
+        "outcome": outcome,
+        "threshold_pct": 3.0,
+        "launches": LaunchCount(base=8 if outcome != "new" else 0, head=8 if measured else 0),
+        "reason": REASONS[outcome],
+    }
+    if measured:
+        fields |= {
+            "ratio": ratio,
+            "ci_low": round(ratio - 0.012, 4),
+            "ci_high": round(ratio + 0.012, 4),
+            "base_value": 0.0125,
+            "head_value": round(0.0125 * ratio, 9),
+            "evidence": 6.9 if outcome == "regressed" else -1.2,
+            "evidence_needed": 4.61,
+            "launch_sd_pct": 0.8,
+        }
+    return SeriesVerdict(**{**fields, **changes})
+
+
+REASONS: dict[SeriesOutcome, str] = {
+    "failed": "head: 8 of 8 launches failed: RuntimeError: no kernel for fp8_e5m2",
+    "missing": "measured on base only, and not declared removed",
+    "regressed": "slower by more than 3 %, and the evidence suffices",
+    "void": "6 of 8 blocks discarded: SM clock fell below 90 % of its maximum",
+    "inconclusive": "16 launches a side spent; a slowdown of 3 % is neither shown nor excluded",
+    "waived": "a waiver accepts up to +8 %",
+    "new": "measured on head only",
+    "unchanged": "not slower by 3 %",
+    "improved": "faster, and the evidence suffices",
+}
+
+
+def verdict(*outcomes: SeriesOutcome, **changes: Any) -> Verdict:
+    """A verdict on so many series; its outcome is the worst of them."""
+    names = outcomes or ("regressed", "unchanged", "improved")
+    rows = tuple(
+        series_verdict(outcome, f"decode-8b[batch={2**index}]")
+        for index, outcome in enumerate(names)
+    )
+    worst = next(
+        (
+            value
+            for value, kinds in (
+                ("fail", {"failed", "missing", "regressed"}),
+                ("void", {"void"}),
+                ("inconclusive", {"inconclusive"}),
+            )
+            if kinds & set(names)
+        ),
+        "pass",
+    )
+    fields: dict[str, Any] = {
+        "run": "20260914T063000Z-b81de5f3027c",
+        "outcome": worst,
+        "reason": f"{len(rows)} series judged",
+        "alpha": 0.01,
+        "family_size": len(rows),
+        "interval_method": "Yuen's t on paired log differences, 20 % trimmed, 95 %",
+        "series": rows,
+        "problems": ("1 head launch failed and was not counted",) if worst == "fail" else (),
+    }
+    return Verdict(**{**fields, **changes})
+
+
+def stage(name: StageName, status: StageStatus = "done", **changes: Any) -> Stage:
+    """One stage of the story."""
+    return Stage(**{"name": name, "status": status, "duration_s": 12.5, **changes})
+
+
+def stages(**statuses: StageStatus) -> tuple[Stage, ...]:
+    """All six stages; a failed one carries a message and its mend."""
+    names: tuple[StageName, ...] = ("fetch", "sync", "build", "bench", "gate", "store")
+    return tuple(
+        stage(
+            name,
+            statuses.get(name, "done"),
+            **MISHAPS.get(name, {}) if statuses.get(name) in ("failed", "interrupted") else {},
+        )
+        for name in names
+    )
+
+
+MISHAPS: dict[str, dict[str, str]] = {
+    "fetch": {
+        "message": "cannot fetch upstream: could not resolve host github.com",
+        "hint": "allow the runner to reach github.com, or set [upstream] url to a mirror",
+    },
+    "sync": {
+        "message": "no merge base between main and upstream/main",
+        "hint": "this clone is shallow: run `git fetch --unshallow upstream`",
+    },
+    "build": {
+        "message": "head did not build (exit code 1)",
+        "hint": "the last lines of its log are below",
+    },
+    "bench": {
+        "message": "stopped by SIGTERM after 6 of 32 launches",
+        "hint": "continue with: ciwm bench --resume",
+    },
+    "gate": {"message": "the run has no complete block", "hint": "measure again"},
+    "store": {
+        "message": "ciwm-data was refused by the remote: protected branch hook declined",
+        "hint": "let the workflow's token push to ciwm-data",
+    },
+}
+
+
+def bump(**changes: Any) -> BumpReport:
+    """Pull request 412: conflicts with upstream, both sides built, one regression."""
+    fields: dict[str, Any] = {
+        "generated_at": WHEN,
+        "ciwm_version": "0.1.0",
+        "repository": "acme/vllm-npu",
+        "base": revision("base"),
+        "head": revision("head"),
+        "pull_request": 412,
+        "check_sha": "e2" * 20,
+        "run_url": RUN_URL,
+        "stages": stages(),
+        "sync": sync(),
+        "builds": (build("base"), build("head")),
+        "environment": environment(),
+        "run_file": ".ciwm/runs/20260914T063000Z-b81de5f3027c.json",
+        "run_summary": "24 launches of 3 series in 8 min",
+        "verdict": verdict(),
+        "conclusion": "failure",
+        "headline": "1 of 3 series got slower, worst decode-8b[batch=1] step_time: +12.4 %",
+        "exit_code": 1,
+    }
+    return BumpReport(**{**fields, **changes})
