@@ -137,6 +137,8 @@ class Request:
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     timeout = 60
+    wbufsize = -1  # head and body in one packet: no 40 ms wait for an acknowledgement
+    disable_nagle_algorithm = True
     bed: Proxy
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  its name there
