@@ -9,8 +9,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from ciwm.report.detail import shortened
 from ciwm.report.escape import visible
-from ciwm.report.sync_words import answer, facts, shortened
+from ciwm.report.sync_words import answer, facts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

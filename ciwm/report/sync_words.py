@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ciwm.report.figures import plural
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ciwm.records.sync import SyncReport
-
-
-def counted(number: int, one: str, many: str = "") -> str:
-    """A number with its noun: 1 file, 2 files."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
 
 
 def lines(added: int, removed: int) -> str:
@@ -32,8 +29,8 @@ def answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:
         return f"{merging} is clean{', as far as it could be tried' if report.partial else ''}."
     at_least = "at least " if report.partial else ""
     return (
-        f"{merging} conflicts in {at_least}{counted(conflicts.count, 'file')} "
-        f"({counted(conflicts.hunks, 'hunk')})."
+        f"{merging} conflicts in {at_least}{plural(conflicts.count, 'file')} "
+        f"({plural(conflicts.hunks, 'hunk')})."
     )
 
 
@@ -46,8 +43,8 @@ def facts(report: SyncReport, quote: Callable[[str], str] = str) -> list[tuple[s
         ("upstream", f"{quote(report.upstream.ref)} at {quote(report.upstream.sha[:12])}"),
         ("downstream", f"{quote(report.downstream.ref)} at {quote(report.downstream.sha[:12])}"),
         ("merge base", quote(base[:12]) + (f" and {more} more" if more else "")),
-        ("behind", f"{counted(behind.commits, 'commit')} {main_line}, {behind.days:.1f} days"),
-        ("ahead", counted(report.ahead.commits, "commit")),
+        ("behind", f"{plural(behind.commits, 'commit')} {main_line}, {behind.days:.1f} days"),
+        ("ahead", plural(report.ahead.commits, "commit")),
         ("carried", _carried(report)),
         ("changed on both sides", _overlap(report)),
     ]
@@ -57,31 +54,14 @@ def _carried(report: SyncReport) -> str:
     carried = report.carried
     if carried is None:
         return "not measured"
-    binaries = f", {counted(carried.binaries, 'binary', 'binaries')}" if carried.binaries else ""
+    binaries = f", {plural(carried.binaries, 'binary', 'binaries')}" if carried.binaries else ""
     already = f" ({carried.upstreamed_commits} more upstream already)"
     return (
-        f"{counted(carried.commits, 'commit')}{already if carried.upstreamed_commits else ''}, "
-        f"{counted(carried.files, 'file')}{binaries}, "
+        f"{plural(carried.commits, 'commit')}{already if carried.upstreamed_commits else ''}, "
+        f"{plural(carried.files, 'file')}{binaries}, "
         f"{lines(carried.lines_added, carried.lines_removed)}"
     )
 
 
 def _overlap(report: SyncReport) -> str:
-    return "not measured" if report.overlap is None else counted(report.overlap.files, "file")
-
-
-def shortened(text: str, length: int) -> str:
-    """Text cut in its middle to at most `length` characters."""
-    if len(text) <= length:
-        return text
-    half = (length - 1) // 2
-    return f"{text[: length - 1 - half]}…{text[-half:]}"
-
-
-def shortened_lines(text: str, length: int) -> str:
-    """The first lines of a text that fit into `length` characters, and how many do not."""
-    if len(text) <= length:
-        return text
-    kept = text[:length].rpartition("\n")[0] or text[:length]
-    left_out = text[len(kept) :].strip("\n").count("\n") + 1
-    return f"{kept}\n[... {counted(left_out, 'line')} left out ...]"
+    return "not measured" if report.overlap is None else plural(report.overlap.files, "file")
