@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from ciwm.records.build import Revision
 
 BASE_REF = "refs/ciwm/base"
+HEAD_REF = "refs/ciwm/head"
 UPSTREAM_REF = "refs/ciwm/upstream"
-NO_COMMIT = "0" * 40
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,7 @@ def of_pull_request(repository: Repository, head_sha: str, base_ref: str) -> Com
 
 def of_push(repository: Repository, before: str, after: str) -> Compared:
     """The pushed commit against the previous tip, or its first parent when there was none."""
-    known = before != NO_COMMIT and _first_known(repository, (before,)) is not None
-    if known:
+    if _first_known(repository, (before,)) is not None:
         base, why = before, "the pushed commit against the previous tip"
     else:
         base, why = f"{after}^1", "the pushed commit against its first parent (no previous tip)"
@@ -92,7 +91,7 @@ def fetch_origin(
 
 
 def _authorized(repository: Repository, token: str | None) -> Repository:
-    url = repository.text("remote", "get-url", "origin")
+    url = repository.run("remote", "get-url", "origin", check=False).text.strip()
     kept = repository.run("config", "--get-regexp", r"^http\..*\.extraheader$", check=False)
     if token is None or kept.status == 0 or not url.startswith(("http://", "https://")):
         return repository
