@@ -153,6 +153,13 @@ class Repository:
         found = self.run("rev-parse", "--show-toplevel", check=False)
         return self.path / found.text.removesuffix("\n") if found.status == 0 else None
 
+    def from_top(self) -> Repository:
+        """The same repository with commands run in its top folder.
+
+        Below it, some commands (merge-tree is one) give paths relative to the folder they run in.
+        """
+        return Repository(self.root or self.common_directory, self.variables)
+
     @property
     def is_shallow(self) -> bool:
         """Whether history was cut off."""

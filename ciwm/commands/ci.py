@@ -79,6 +79,8 @@ def _asked(options: dict[str, Any]) -> Asked:
 def _directory(stated: Path | None) -> Path:
     import tempfile  # noqa: PLC0415
 
+    if stated is not None and stated.exists() and any(stated.iterdir()):
+        raise click.UsageError(f"--out {stated} is not empty: records are never overwritten")
     if stated is not None:
         stated.mkdir(parents=True, exist_ok=True)
         return stated.resolve()

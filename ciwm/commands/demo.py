@@ -82,6 +82,7 @@ def _bump(directory: Path) -> Bump:
         config=config,
         base_config=config,
         upstream="upstream/main",
+        upstream_name="upstream/main",
         directory=directory / "report",
         seed=1,
         name="example/tiny-fork",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ciwm.config import FILE_NAMES, Config, find_config, parse_config, read_config
 from ciwm.errors import GitError, UsageError
+from ciwm.git import without_credentials
 from ciwm.story.revisions import (
     BASE_REF,
     HEAD_REF,
@@ -73,6 +74,7 @@ def bump_of(job: Job) -> Bump:
         config=config,
         base_config=base_config,
         upstream=_upstream(job, config),
+        upstream_name=asked.upstream or _upstream_name(config),
         directory=asked.directory,
         seed=random.randrange(2**31) if asked.seed is None else asked.seed,
         name=event.repository if event else job.repository.path.name,
@@ -112,8 +114,7 @@ def _compared(job: Job) -> Compared:
 
 def _implied(repository: Repository, event: Event | None) -> Compared:
     if event is not None and event.pull_request is not None:
-        pull = event.pull_request
-        return of_pull_request(repository, pull.head_sha, pull.base_ref)
+        return of_pull_request(repository, event.pull_request)
     if event is not None and event.before and event.after:
         return of_push(repository, event.before, event.after)
     what = f"the event {event.name}" if event else "without an event of GitHub Actions, nothing"
@@ -156,6 +157,12 @@ def _upstream(job: Job, config: Config) -> str | None:
         return None
     known = job.repository.run("rev-parse", "--verify", "--quiet", UPSTREAM_REF, check=False)
     return UPSTREAM_REF if known.status == 0 else f"{remote}/{config.upstream.branch}"
+
+
+def _upstream_name(config: Config) -> str:
+    """Upstream as people know it, not as we fetched it."""
+    upstream = config.upstream
+    return f"{upstream.remote or without_credentials(upstream.url or '')}/{upstream.branch}"
 
 
 def _keeper(job: Job, config: Config) -> Callable[[Run], str] | None:

@@ -11,6 +11,7 @@ from ciwm.git import token_settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ciwm.actions import PullRequest
     from ciwm.config import UpstreamConfig
     from ciwm.git import Repository
     from ciwm.records.build import Revision
@@ -36,32 +37,39 @@ def named(repository: Repository, base: str, head: str) -> Compared:
     return Compared(repository.revision(base), head_revision, head_revision.sha, "as asked for")
 
 
-def of_pull_request(repository: Repository, head_sha: str, base_ref: str) -> Compared:
+def of_pull_request(repository: Repository, pull: PullRequest) -> Compared:
     """Base and head of a pull request.
 
     When HEAD is the merge GitHub tests, its first parent is the base, so that nothing merged
     meanwhile is blamed on the pull request; else the merge base with the base branch is.
     """
+    name = f"refs/pull/{pull.number}"
     parents = repository.text("rev-list", "--parents", "--max-count=1", "HEAD").split()[1:]
-    if len(parents) == 2 and parents[1] == head_sha:  # noqa: PLR2004  a merge has two
+    if len(parents) == 2 and parents[1] == pull.head_sha:  # noqa: PLR2004  a merge has two
         return Compared(
-            repository.revision(parents[0]),
-            repository.revision("HEAD"),
-            head_sha,
-            f"the merge of {head_sha[:12]} into {base_ref}, against its first parent",
+            _known_as(repository, parents[0], pull.base_ref),
+            _known_as(repository, "HEAD", f"{name}/merge"),
+            pull.head_sha,
+            f"the pull request merged into {pull.base_ref}, against {pull.base_ref}",
         )
-    tip = _first_known(repository, (BASE_REF, f"refs/remotes/origin/{base_ref}", base_ref))
+    candidates = (BASE_REF, f"refs/remotes/origin/{pull.base_ref}", pull.base_ref)
+    tip = _first_known(repository, candidates)
     if tip is None:
         raise GitError(
-            f"the base branch {base_ref} is not in this checkout",
-            f"git fetch origin {base_ref}, or let ciwm fetch (input fetch: true)",
+            f"the base branch {pull.base_ref} is not in this checkout",
+            f"git fetch origin {pull.base_ref}, or let ciwm fetch (input fetch: true)",
         )
     return Compared(
-        repository.revision(_merge_base(repository, tip, head_sha)),
-        repository.revision(head_sha),
-        head_sha,
-        f"the pull request's head against its merge base with {base_ref}",
+        _known_as(repository, _merge_base(repository, tip, pull.head_sha), pull.base_ref),
+        _known_as(repository, pull.head_sha, f"{name}/head"),
+        pull.head_sha,
+        f"the pull request against its merge base with {pull.base_ref}",
     )
+
+
+def _known_as(repository: Repository, revision: str, name: str) -> Revision:
+    """A revision under the name by which everybody can fetch it."""
+    return repository.revision(revision).model_copy(update={"ref": name})
 
 
 def of_push(repository: Repository, before: str, after: str) -> Compared:

@@ -44,6 +44,7 @@ class Bump:
     config: Config
     base_config: Config
     upstream: str | None
+    upstream_name: str
     directory: Path
     seed: int
     name: str
@@ -147,13 +148,15 @@ def _sync(story: Story) -> None:
 def _sync_cost(story: Story, upstream: str, downstream: Revision) -> SyncReport:
     from ciwm.upstream.report import sync_report  # noqa: PLC0415
 
-    return sync_report(
+    report = sync_report(
         story.bump.repository,
         upstream,
         downstream=downstream.sha,
         config=story.bump.config.upstream,
         now=datetime.now(timezone.utc),
     )
+    shown = report.upstream.model_copy(update={"ref": story.bump.upstream_name})
+    return report.model_copy(update={"upstream": shown})
 
 
 def _build(story: Story) -> None:

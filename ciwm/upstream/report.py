@@ -55,7 +55,7 @@ def sync_report(
             f'[upstream] style = "{config.style}": only forks can be reported on so far',
             "leave style out for a downstream that shares history with upstream",
         )
-    offline = repository.without_fetching()
+    offline = repository.from_top().without_fetching()
     pair = find_pair(offline, upstream, downstream, config)
     with offline.scratch_objects() as scratch:
         measured = measure(scratch, pair)
