@@ -30,7 +30,9 @@ VARIABLES = {
 POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*oid sha256:([0-9a-f]{64})\n"
 )
-WRITE_FAILED = re.compile(r"unable to (write|create)|cannot create|No space left|quota", re.I)
+WRITE_FAILED = re.compile(
+    r"unable to (write|create)|cannot create|No space left|quota", re.IGNORECASE
+)
 LARGEST_POINTER_BYTES = 1024
 _URL_USER = re.compile(r"(?<=://)[^/@]*@")
 
