@@ -86,55 +86,50 @@ def _job(
         python=python,
         key=key,
         directory=kind_directory(kind) / key[:NAME_DIGITS],
+        lock=entry_lock(kind, key[:NAME_DIGITS]),
         say=lambda line: say(mask(line)),
         stop=stop,
     )
 
 
 def _cached_or_made(job: Job, *, fresh: bool) -> BuildRecord:
-    lock = _own_lock(job)
+    held = _held.pop(job.directory, None)
+    if held is not None:
+        held.release()
+    lock = job.lock
     try:
         while True:
-            if not fresh and _take(lock, job, shared=True):
+            if not fresh and _take(job, shared=True):
                 found = _usable(job)
                 if found is not None:
-                    return _kept(job, lock, found)
+                    return _kept(job, found)
                 lock.release()
-            if not _take(lock, job, shared=False):
+            if not _take(job, shared=False):
                 return job.record("interrupted")
             record = (None if fresh else _usable(job)) or _made(job)
             if not record.ok or lock.share():
-                return _kept(job, lock, record)
+                return _kept(job, record)
             fresh = False  # another process got in between and removed it: look again
     except BaseException:
         lock.release()
         raise
 
 
-def _own_lock(job: Job) -> Flock:
-    """The lock of the job's entry, what this process held of it given back."""
-    held = _held.pop(job.directory, None)
-    if held is not None:
-        held.release()
-    kind: Kind = "builds" if job.directory.parent.name == "builds" else "worktrees"
-    return entry_lock(kind, job.directory.name)
-
-
-def _take(lock: Flock, job: Job, *, shared: bool) -> bool:
-    return lock.take(
+def _take(job: Job, *, shared: bool) -> bool:
+    return job.lock.take(
         shared=shared,
         on_wait=lambda holder: job.say(f"ciwm: waiting for {job.directory.name}: used by {holder}"),
         stop=job.stop,
     )
 
 
-def _kept(job: Job, lock: Flock, record: BuildRecord) -> BuildRecord:
+def _kept(job: Job, record: BuildRecord) -> BuildRecord:
     """The record, its lock held on when the build can be used."""
     mark_used(job.directory)
     if record.ok:
-        _held[job.directory] = lock
+        _held[job.directory] = job.lock
     else:
-        lock.release()
+        job.lock.release()
     return record
 
 
