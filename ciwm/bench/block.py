@@ -89,6 +89,6 @@ def describe(launch: Launch) -> str:
     if launch.exit != "ok":
         return f"{head}{launch.exit} after {took}: {launch.detail}"
     note = f"; {launch.detail}" if launch.detail == LOADED_NOTHING else ""
-    medians = [f"{one.metric} {median(one.values):.4g}" for one in launch.samples[:1]]
+    medians = [f"{one.metric} P50 {median(one.values):.4g}" for one in launch.samples[:1]]
     more = f" (+{len(launch.samples) - 1} series)" if len(launch.samples) > 1 else ""
     return f"{head}{took}, {', '.join(medians)}{more}{note}"

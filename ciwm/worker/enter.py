@@ -4,24 +4,27 @@ The workload under test must find its own modules, not ours. So this folder leav
 package is loaded under a private name that no workload will ever import.
 """
 
+from __future__ import annotations
+
 import os
 import sys
-from typing import Any, Set
 
 PACKAGE = "_ciwm_worker"
 
 
-def _outside(entry: str, folders: Set[str]) -> bool:
+def _outside(entry: str, folders: set[str]) -> bool:
     """Whether a sys.path entry is none of the folders."""
     return os.path.realpath(entry or os.curdir) not in folders
 
 
-def _load() -> Any:
-    """Load the package with PYTHONPATH set aside: a `json.py` in a build must not become ours."""
+def _run(arguments: list[str]) -> int:
+    """Load the package and run it.
+
+    PYTHONPATH is set aside while it loads: a `json.py` in a build must not become ours.
+    """
     here = os.path.dirname(os.path.realpath(__file__))
-    own = {here}
     given = {os.path.realpath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p}
-    theirs = [entry for entry in sys.path if _outside(entry, own)]
+    theirs = [entry for entry in sys.path if _outside(entry, {here})]
     sys.path[:] = [entry for entry in theirs if _outside(entry, given)]
     import importlib.util  # noqa: PLC0415  found only now that the path is clean
 
@@ -35,8 +38,8 @@ def _load() -> Any:
     spec.loader.exec_module(package)
     main = importlib.import_module(PACKAGE + ".main")
     sys.path[:] = theirs
-    return main
+    return int(main.main(arguments))
 
 
 if __name__ == "__main__":  # a workload's spawned children import this file again
-    sys.exit(_load().main(sys.argv[1:]))
+    sys.exit(_run(sys.argv[1:]))
