@@ -143,4 +143,6 @@ def _what_it_takes(trial: Trial) -> str:
     needed = trial.gate.launches_needed()
     if needed is not None:
         return f"about {needed} launches a side would probably decide it"
+    if trial.gate.launch_sd < trial.gate.limit / 2:
+        return "the change is about as large as the threshold, and more launches would hardly tell"
     return "more launches would hardly decide it: a quieter machine or a wider threshold would"
