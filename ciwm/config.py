@@ -109,12 +109,17 @@ class UpstreamConfig(_Section):
 
 
 class BuildConfig(_Section):
-    """The recipe; run by `sh -ec` in the worktree of the revision."""
+    """The recipe; run by `sh -ec` in the worktree of the revision.
+
+    Secrets of the job do not reach it, but for the variables named in `pass_env`. A relative
+    `python` with a slash (".venv/bin/python") is one that the recipe makes in the worktree.
+    """
 
     command: str | None = None
     env: dict[str, str] = {}
+    pass_env: tuple[str, ...] = ()
     timeout_s: float = Field(default=5400, gt=0)
-    venv: bool = False
+    venv: bool | Literal["system-site-packages"] = False
     python: str = "python3"
     python_path: tuple[str, ...] = (".",)
     cache_limit_gib: float = Field(default=20, gt=0)

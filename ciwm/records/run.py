@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Literal
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
@@ -73,7 +72,7 @@ class Launch(Record):
     block: int
     attempt: int = 0
     position: int
-    started_at: datetime
+    started_at: AwareDatetime
     duration_s: float
     exit: ExitReason
     exit_code: int | None = None
@@ -113,8 +112,8 @@ class Run(RecordFile):
     """Everything one `ciwm bench` measured."""
 
     id: str
-    started_at: datetime
-    ended_at: datetime | None = None
+    started_at: AwareDatetime
+    ended_at: AwareDatetime | None = None
     plan: Plan
     base: Arm
     head: Arm

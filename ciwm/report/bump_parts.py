@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ciwm.report.bump_answer import stopped_stages
 from ciwm.report.detail import Detail, clipped, folded, name, words
-from ciwm.report.escape import fenced, inline
+from ciwm.report.escape import fenced
 from ciwm.report.figures import duration, plural
 
 if TYPE_CHECKING:
@@ -20,12 +20,14 @@ _SAFE_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:/[A-Za-z0-9._~%-
 
 def broken_builds(report: BumpReport, detail: Detail) -> str:
     """Each build that failed, with the last lines of its log in the open."""
-    parts = [_broken_build(side, build, detail) for side, build in _sided(report) if not build.ok]
+    parts = [
+        _broken_build(side, build, detail) for side, build in sided_builds(report) if not build.ok
+    ]
     return "\n\n".join(["#### Build", *parts]) if parts else ""
 
 
-def _sided(report: BumpReport) -> list[tuple[str, BuildRecord]]:
-    """Builds with their side: told by the sha where it is known, else by their order."""
+def sided_builds(report: BumpReport) -> list[tuple[str, BuildRecord]]:
+    """Each build with its side, told by its sha where that is known, else by the order."""
     sides = ("base", "head")
     named = {
         revision.sha: side
@@ -81,7 +83,7 @@ def details_part(report: BumpReport) -> str:
 
 def link(report: BumpReport) -> str:
     """The last line: the run and its files, and who says this."""
-    parts = [f"ciwm {inline(clipped(report.ciwm_version, 20))}"]
+    parts = [f"ciwm {words(report.ciwm_version, 20)}"]
     url = report.run_url or ""
     if len(url) < _LOG_LINE_LIMIT and _SAFE_URL.fullmatch(url):
         parts.insert(0, f"[Run, logs and full report]({url})")
@@ -102,7 +104,7 @@ def _built(report: BumpReport) -> str:
     told = [
         f"{side} {'taken from the cache' if build.status == 'cached' else build.status}"
         f" ({duration(build.duration_s)})"
-        for side, build in _sided(report)
+        for side, build in sided_builds(report)
     ]
     return f"Builds: {', '.join(told)}." if told else ""
 
@@ -112,12 +114,12 @@ def _machine(environment: Environment) -> str:
     for card in environment.accelerators:
         cards[card.name] = cards.get(card.name, 0) + 1
     parts = [
-        *(f"{number} × {words(clipped(card, 60))}" for card, number in list(cards.items())[:4]),
-        f"{words(clipped(environment.cpu_model, 80))} ({environment.cpu_count} usable)",
-        words(clipped(environment.os, 60)),
+        *(f"{number} × {words(card, 60)}" for card, number in list(cards.items())[:4]),
+        f"{words(environment.cpu_model, 80)} ({environment.cpu_count} usable)",
+        words(environment.os, 60),
     ]
     if environment.torch:
-        parts.append(f"torch {words(clipped(environment.torch, 40))}")
+        parts.append(f"torch {words(environment.torch, 40)}")
     return f"Machine: {', '.join(parts)}; fingerprint {name(environment.fingerprint)}."
 
 

@@ -32,7 +32,9 @@ def headline(
 
     `builds` are base's and head's, in this order. Whoever puts the line into Markdown escapes it.
     """
-    parts = (_builds(builds), _stopped(stages), _judged(verdict), _sync_cost(sync))
+    broken = _builds(builds)
+    # what fails to run because it was never built needs no second mention
+    parts = (broken, _stopped(stages), "" if broken else _judged(verdict), _sync_cost(sync))
     line = "; ".join(part for part in parts if part) or "nothing was compared"
     return line[0].upper() + line[1:]
 

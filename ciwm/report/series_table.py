@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.records import SEVERITY
-from ciwm.report.detail import Detail, clipped, folded, more, name, words
+from ciwm.report.detail import Detail, folded, more, name, table, words
 from ciwm.report.figures import change, harm, plural, quantity
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ def benchmarks_section(verdict: Verdict, detail: Detail) -> str:
         parts.append(f"#### Benchmarks\n\n{_table(shown)}{more(len(shown), len(loud), 'rows')}")
     if quiet and detail.items:
         shown = quiet[: detail.items]
-        table = _table(shown) + more(len(shown), len(quiet), "rows")
-        parts.append(folded(_quiet_summary(quiet, loud=bool(loud)), table))
+        rest = more(len(shown), len(quiet), "rows")
+        parts.append(folded(_quiet_summary(quiet, loud=bool(loud)), _table(shown) + rest))
     elif quiet:
         parts.append(_quiet_summary(quiet, loud=bool(loud)) + ".")
     if verdict.problems:
@@ -66,32 +66,28 @@ def _quiet_summary(quiet: Sequence[SeriesVerdict], *, loud: bool) -> str:
 
 
 def _table(rows: Sequence[SeriesVerdict]) -> str:
-    head = (
-        "| Benchmark | Result | Base | Head | Change (95% interval) | Limit |\n"
-        "| :-- | :-- | --: | --: | :-- | --: |"
-    )
-    return "\n".join([head, *(_row(row) for row in rows)])
+    headers = ("Benchmark", "Result", ">Base", ">Head", "Change (95% interval)", ">Limit")
+    return table(headers, [_cells(row) for row in rows])
 
 
-def _row(row: SeriesVerdict) -> str:
-    cells = (
-        f"{name(row.series)} {words(clipped(row.metric, 60))}",
+def _cells(row: SeriesVerdict) -> tuple[str, ...]:
+    return (
+        f"{name(row.series)} {words(row.metric, 60)}",
         MARKS[row.outcome],
         _value(row.base_value, row.unit),
         _value(row.head_value, row.unit),
         _change(row),
         _limit(row),
     )
-    return f"| {' | '.join(cells)} |"
 
 
 def _value(value: float | None, unit: str) -> str:
-    return "–" if value is None else quantity(value, words(clipped(unit, 20)))
+    return "–" if value is None else quantity(value, words(unit, 20))
 
 
 def _change(row: SeriesVerdict) -> str:
     """The change with its interval; where figures do not decide, the reason beside it."""
-    reason = words(clipped(row.reason, _REASON_LIMIT))
+    reason = words(row.reason.removeprefix(f"{row.series} {row.metric}: "), _REASON_LIMIT)
     if row.ratio is None:
         return reason
     text = f"**{change(row.ratio)}**"
