@@ -42,6 +42,15 @@ def unchanged(trial: Trial) -> str:
     return f"{_quantity(trial)} is not {worse} by {threshold}: {_range(trial)}, {_launches(trial)}"
 
 
+def advice(trial: Trial) -> str:
+    """What two sides measured apart look like, and why that decides nothing."""
+    seen = _range(trial) if trial.has_logs else _change(trial)
+    return (
+        f"advice only: {_quantity(trial)}: {seen}, {_launches(trial)}; base and head were measured "
+        "apart, and what changed between the two occasions cannot be told from the change itself"
+    )
+
+
 def undecided(trial: Trial, stopped: str) -> str:
     """Neither proved nor excluded: what was seen, why it ended, and what it would take."""
     threshold = f"{trial.series.threshold_pct:g} %"

@@ -129,16 +129,20 @@ def test_the_directorys_configuration_counts_and_an_option_overrules_it(tmp_path
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "name a RUN, or --samples FILE"),
-        (["run.json", "--samples", "s.csv"], "name a RUN, or --samples FILE"),
+        ([], "name one of RUN, --samples FILE"),
+        (["run.json", "--samples", "s.csv"], "name one of RUN, --samples FILE"),
         (["nowhere"], "there is no nowhere"),
         (["."], "holds no run.json"),
         (["empty.json"], "is not JSON"),
-        (["list.json"], "no schema_version"),
+        (["list.json"], "holds no JSON object"),
         (["newer.json"], "newer ciwm"),
         (["nan.json"], "NaN is not allowed"),
         (["--json", "--markdown", "run.json"], "exclude each other"),
         (["--samples", "nowhere.csv"], "cannot read"),
+        (["--base", "a.json"], "go together"),
+        (["--base", "a.json", "--head", "b.json", "run.json"], "name one of"),
+        (["run.json", "--trust-separate"], "is for --base"),
+        (["--base", "nowhere", "--head", "nowhere"], "there is no nowhere"),
     ],
 )
 def test_a_wrong_call_is_one_clear_line(
@@ -298,6 +302,71 @@ def test_a_file_from_a_spreadsheet_with_a_byte_order_mark_is_read(
     arguments = sampled(rows("same", 1.0), path)
     path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
     assert judged(arguments, capsys)["outcome"] == "pass"
+
+
+def one_sided(name: str, factor: float, path: Path, **options: Any) -> str:
+    """A file of base launches alone, all in one block, as a tool that knows no blocks has them."""
+    everything = [
+        (*row[:4], 0, f"{row[4]}.{row[5]}", *row[6:-1], row[-1] * factor)
+        for row in rows(name, 1.0, **options)
+        if row[3] == "base"
+    ]
+    sampled(everything, path)
+    return str(path)
+
+
+def test_files_measured_apart_give_advice_however_large_the_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [one_sided("a", factor, tmp_path / f"{factor}.csv") for factor in (1.0, 1.5)]
+    verdict = judged(["gate", "--base", files[0], "--head", files[1], "--json"], capsys)
+    (found,) = verdict["series"]
+    assert found["outcome"] == "inconclusive"
+    assert found["ratio"] == pytest.approx(1.5, abs=0.01)
+    assert found["reason"].startswith("advice only: a value P50: +50.0 %")
+    assert "apart" in found["reason"]
+
+
+def test_files_measured_apart_decide_when_the_user_takes_the_risk(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [one_sided("a", factor, tmp_path / f"{factor}.csv") for factor in (1.0, 1.5)]
+    arguments = ["gate", "--base", files[0], "--head", files[1], "--trust-separate", "--json"]
+    verdict = judged(arguments, capsys)
+    assert verdict["series"][0]["outcome"] == "regressed"
+    assert any("drawn at random" in problem for problem in verdict["problems"])
+
+
+def test_of_two_runs_measured_apart_the_heads_are_compared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = []
+    for name, head in (("old", 2.0), ("new", 2.2)):
+        path = tmp_path / f"{name}.json"
+        path.write_text(RunBuilder().blocks(4, 1.0, head).run().to_json())
+        paths.append(str(path))
+    verdict = judged(["gate", "--base", paths[0], "--head", paths[1], "--json"], capsys)
+    (found,) = verdict["series"]
+    assert found["ratio"] == pytest.approx(1.1, abs=1e-3)
+    assert found["outcome"] == "inconclusive"
+
+
+def test_series_of_files_measured_apart_that_do_not_match_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old, new = one_sided("a", 1.0, tmp_path / "a.csv"), one_sided("b", 1.0, tmp_path / "b.csv")
+    verdict = judged(["gate", "--base", old, "--head", new, "--json"], capsys)
+    outcomes = {found["series"]: found["outcome"] for found in verdict["series"]}
+    assert outcomes == {"a": "missing", "b": "new"}
+
+
+def test_units_that_differ_between_files_are_one_clear_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = one_sided("a", 1.0, tmp_path / "a.csv", unit="ms")
+    new = one_sided("a", 1.0, tmp_path / "b.csv", unit="us")
+    assert ciwm(["gate", "--base", old, "--head", new]) == 2
+    assert "unit of a value is 'ms' in a.csv and 'us' in b.csv" in capsys.readouterr().err
 
 
 def test_help_names_every_outcome(capsys: pytest.CaptureFixture[str]) -> None:

@@ -144,9 +144,9 @@ def _column(model: str, runs: int, trials: int) -> list[tuple[str, str]]:
         name = f"tail +20 %, {iterations} iterations: blocked"
         rows.append((name, _share(tail.blocked, tail.trials)))
     for effect in (0.0, 0.05):
-        found = foretold(model, effect, trials=trials // 4, seed=5)
+        shares = foretold(model, effect, trials=trials // 4, seed=5)
         name = f"{effect:+.0%}, undecided at 16: launches it took / foretold, median"
-        rows.append((name, f"{median(found):.2f}" if len(found) >= _FEW else "–"))
+        rows.append((name, f"{median(shares):.2f}" if len(shares) >= _FEW else "–"))
     return rows
 
 
