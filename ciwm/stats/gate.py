@@ -133,8 +133,9 @@ class Gate:
             raise ValueError(f"launch logs are finite, not {[*base, *head]}")
         variance = self._squares / self._freedom
         tilt = self.limit / variance
-        self._slower += _log_evidence(base, head, tilt)
-        self._faster += _log_evidence(base, head, -tilt)
+        changes = _changes(base, head)
+        self._slower += _log_payout(tilt, changes)
+        self._faster += _log_payout(-tilt, changes)
         self.base += base
         self.head += head
         self._learn_noise((base, head), CLIP * sqrt(variance))
@@ -212,12 +213,16 @@ def parted_evidence(launches: int) -> float:
     return launches * log(4)
 
 
-def _log_evidence(base: Sequence[float], head: Sequence[float], tilt: float) -> float:
-    """Log of the bet's pay-out: this labeling's weight against the mean over all six."""
+def _changes(base: Sequence[float], head: Sequence[float]) -> list[float]:
+    """Mean head minus mean base under each of the six labelings; the last is how it was."""
     values = (*base, *head)
     half = sum(values) / 2
-    scores = [tilt * (sum(values[slot] for slot in heads) - half) for heads in HEADS]
-    actual = scores[-1]  # the last of the six labels the last two, where head's launches stand
+    return [values[one] + values[other] - half for one, other in HEADS]
+
+
+def _log_payout(tilt: float, changes: Sequence[float]) -> float:
+    """Log of what the bet pays: the actual labeling's weight against the mean over all six."""
+    scores = [tilt * change for change in changes]
     top = max(scores)
-    bet = actual - top - log(fmean(exp(score - top) for score in scores))
+    bet = scores[-1] - top - log(fmean([exp(score - top) for score in scores]))
     return log((1 - MIX) * exp(bet) + MIX)
