@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ciwm.demo.history import KERNEL
 from ciwm.demo.repositories import BASE, HEAD
+from ciwm.records import BumpReport, read_record
 from tests.e2e.conftest import ROOT, Downstream, git
 
 if TYPE_CHECKING:
@@ -138,7 +142,7 @@ def test_a_pull_request_never_writes_the_data_branch_and_a_push_does(
     pushed = run("push", github.push_event(before, after))
     assert pushed.rc == 0, pushed.log
     files = git(downstream.origin, "ls-tree", "-r", "--name-only", "ciwm-data").splitlines()
-    assert sum(name.endswith(".json.gz") for name in files) == 1
+    assert sum(name.startswith("runs/") for name in files) == 1
     (check,) = github.checks(after)
     assert check["conclusion"] == "success"
 
@@ -157,3 +161,40 @@ def test_a_configuration_that_cannot_be_read_is_posted_and_not_left_pending(
     (check,) = github.checks(pull.head_sha)
     assert check["conclusion"] == "failure"
     assert "unknown key gate.thresold" in check["output"]["title"]
+
+
+def test_the_action_installs_ciwm_into_the_tool_cache_once(tmp_path: Path) -> None:
+    cache = tmp_path / "tools"
+    environment = {**os.environ, "RUNNER_TOOL_CACHE": str(cache), "GITHUB_EVENT_NAME": ""}
+    environment.pop("PYTHONPATH", None)
+    script = str(ROOT / "scripts" / "run-action.sh")
+    command = ["bash", script]
+
+    def started() -> str:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 4, done.stderr  # there is no repository in this folder
+        return done.stderr
+
+    assert "not inside a git repository" in started()
+    (made,) = cache.glob("ciwm/*/ready")
+    stamp = made.stat().st_mtime_ns
+    started()
+    assert made.stat().st_mtime_ns == stamp
+
+
+def test_the_action_refuses_an_old_python_in_one_line(tmp_path: Path) -> None:
+    old = tmp_path / "python"
+    old.write_text("#!/bin/sh\nexit 1\n")
+    old.chmod(0o755)
+    done = subprocess.run(
+        ["bash", str(ROOT / "scripts" / "run-action.sh")],
+        env={**os.environ, "CIWM_PYTHON": str(old), "RUNNER_TOOL_CACHE": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 4
+    assert done.stdout.startswith("::error title=ciwm::")
+    assert "older than Python 3.10" in done.stdout
