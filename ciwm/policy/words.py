@@ -39,7 +39,14 @@ def unchanged(trial: Trial) -> str:
             return f"{_quantity(trial)} is the same in all {_launches(trial)}"
         return f"{_quantity(trial)} is {_change(trial)}, below the threshold of {threshold}"
     worse = _direction(trial.series, up=trial.series.better == "lower")
-    return f"{_quantity(trial)} is not {worse} by {threshold}: {_range(trial)}, {_launches(trial)}"
+    seen, worst = (
+        _signed(as_ratio(change, trial.series.better))
+        for change in (trial.gate.estimate, trial.gate.worst())
+    )
+    return (
+        f"{_quantity(trial)} is not {worse} by {threshold}: {seen} %, and with 95 % confidence no "
+        f"worse than {worst} %, {_launches(trial)}"
+    )
 
 
 def advice(trial: Trial) -> str:

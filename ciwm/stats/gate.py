@@ -151,6 +151,11 @@ class Gate:
             max(mean + quantile * error, estimate),
         )
 
+    def worst(self) -> float:
+        """The log ratio that head stays below with 95 % confidence, one-sided: the pass rule's."""
+        mean, error, quantile = trimmed_mean(self._pairs(), PASS_LEVEL)
+        return mean + quantile * error
+
     def launches_needed(self) -> int | None:
         """Launches a side that would probably decide if they go on as they did; None: can't tell.
 
@@ -204,8 +209,7 @@ class Gate:
 
     def _excluded(self) -> bool:
         """Whether a slowdown of the threshold is excluded."""
-        mean, error, quantile = trimmed_mean(self._pairs(), PASS_LEVEL)
-        return mean + quantile * error < self.limit
+        return self.worst() < self.limit
 
 
 def parted_evidence(launches: int) -> float:

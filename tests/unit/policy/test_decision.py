@@ -351,6 +351,19 @@ def test_a_regression_is_explained_in_one_sentence() -> None:
     assert verdict.reason == f"1 regressed, of 1 series; {sentence(verdict)}"
 
 
+def test_unchanged_is_explained_by_a_limit_on_the_right_side_of_the_threshold() -> None:
+    limits = []
+    for seed in range(40):
+        for better, sign in (("lower", 1), ("higher", -1)):
+            found = only(noisy(seed, 0.0, 2, better=better))
+            if found.outcome == "unchanged":
+                said = re.search(r"no worse than ([+-][\d.]+) %, 4\+4 launches$", found.reason)
+                assert said is not None
+                limits.append(sign * float(said[1]))
+    assert len(limits) > 40
+    assert max(limits) <= 3.0
+
+
 def test_the_odds_in_a_sentence_never_flatter_the_evidence() -> None:
     verdict = decide(noisy(1, 0.08, 5), CONFIG)
     found = re.search(r"once in ([\d,]+) runs", sentence(verdict))
