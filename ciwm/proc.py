@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from ciwm.credentials import is_secret
 from ciwm.errors import LaunchError
+from ciwm.log_tail import LogTail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,8 +50,7 @@ STRIPPED_NAMES = frozenset(
 )
 GRACE_S = 5.0
 POLL_S = 0.1  # how often a growing log and `stop` are looked at; an end is noticed at once
-CHUNK_BYTES = 1 << 16
-CHUNKS_A_TURN = 64  # an endless writer must not keep us from looking at the clock
+LONGEST_WAIT_S = 86400.0  # poll(2) counts milliseconds in an int
 GUARD = Path(__file__).with_name("guard.py")
 
 End = Literal["exited", "timeout", "interrupted"]
@@ -108,7 +108,7 @@ def run_logged(
     """
     deadline = time.monotonic() + timeout_s
     with log.open("ab") as sink:
-        tail = _Tail(log, sink.tell(), on_line)
+        tail = LogTail(log, sink.tell(), on_line)
         guard = _Guard(sink, keep_open)
     try:
         guard.request(command, cwd, env)
@@ -125,7 +125,7 @@ def run_logged(
 
 def _follow(
     guard: _Guard,
-    tail: _Tail,
+    tail: LogTail,
     deadline: float,
     on_start: Callable[[int], None] | None,
     stop: threading.Event | None,
@@ -183,6 +183,8 @@ class _Guard:
         self._command, self._cwd = command[0], str(cwd)
         fields = [str(os.getpid()), str(GRACE_S), str(len(command)), *command, str(cwd)]
         fields += [f"{name}={value}" for name, value in env.items()]
+        if any("\0" in field for field in fields):
+            raise ValueError("a command, folder or variable holds a NUL byte")
         payload = b"\0".join(os.fsencode(field) for field in fields)
         self._send(b"%d\n" % len(payload) + payload)
 
@@ -200,7 +202,8 @@ class _Guard:
 
     def wait(self, timeout_s: float | None) -> None:
         """Wait for the next report, at most `timeout_s`; raises OSError when nothing started."""
-        if not self._poll.poll(None if timeout_s is None else timeout_s * 1000):
+        limit_ms = None if timeout_s is None else min(timeout_s, LONGEST_WAIT_S) * 1000
+        if not self._poll.poll(limit_ms):
             return
         data = self._output.read(4096)
         self._report += data
@@ -238,51 +241,6 @@ class _Guard:
             f"the process that guards a command ended with status {status_of_guard}",
             "its words are in the log",
         )
-
-
-class _Tail:
-    """Reads a growing log from an offset, and hands over whole lines."""
-
-    def __init__(self, log: Path, offset: int, on_line: Callable[[str], None] | None) -> None:
-        self.wanted = on_line is not None
-        self._on_line = on_line
-        self._file = log.open("rb") if on_line is not None else None
-        self._rest = b""
-        if self._file is not None:
-            self._file.seek(offset)
-
-    def show(self) -> bool:
-        """Hand over what has come, within bounds; whether there may be more."""
-        if self._file is None:
-            return False
-        for _ in range(CHUNKS_A_TURN):
-            chunk = self._file.read(CHUNK_BYTES)
-            if not chunk:
-                return False
-            *lines, self._rest = (self._rest + chunk).split(b"\n")
-            for line in lines:
-                self._hand_over(line)
-            if len(self._rest) > CHUNK_BYTES:  # a line without an end, in pieces
-                self._hand_over(self._rest)
-                self._rest = b""
-        return True
-
-    def show_rest(self) -> None:
-        """Hand over all that is left, the unfinished last line too."""
-        while self.show():
-            pass
-        if self._rest:
-            self._hand_over(self._rest)
-            self._rest = b""
-
-    def _hand_over(self, line: bytes) -> None:
-        if self._on_line is not None:
-            self._on_line(line.decode("utf-8", "replace").rstrip("\r"))
-
-    def close(self) -> None:
-        """Close the log."""
-        if self._file is not None:
-            self._file.close()
 
 
 @contextlib.contextmanager
