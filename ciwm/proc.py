@@ -113,12 +113,8 @@ def run_logged(
     try:
         guard.request(command, cwd, env)
         end = _follow(guard, tail, deadline, on_start, stop)
-    except BaseException:
-        guard.stop()
-        guard.finish(GRACE_S + 1)
-        raise
-    finally:
-        guard.finish(None)
+    finally:  # after an error or a second Ctrl-C all that still runs is killed at once
+        guard.finish()
         tail.close()
     return guard.ended(end)
 
@@ -216,11 +212,8 @@ class _Guard:
                 blamed = self._cwd if rest[1] == b"cwd" else self._command
                 raise OSError(int(rest[0]), os.strerror(int(rest[0])), blamed)
 
-    def finish(self, timeout_s: float | None) -> None:
-        """Let the guard end by itself for `timeout_s`, then close the pipe: it kills and ends."""
-        if timeout_s is not None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout_s)
+    def finish(self) -> None:
+        """Close the request pipe, at whose end the guard kills what is left, and wait for it."""
         assert self._process.stdin is not None  # noqa: S101  we asked for the pipe
         self._process.stdin.close()
         self._process.wait()
@@ -236,6 +229,9 @@ class _Guard:
                 return Ended(int(status), float(duration_s), end, int(peak))
         status_of_guard = self._process.returncode
         if status_of_guard < 0:  # killed, and the command with it (its parent-death signal)
+            if self.pid is not None:
+                with contextlib.suppress(OSError):
+                    os.killpg(self.pid, signal.SIGKILL)
             return Ended(status_of_guard, 0.0, end, 0)
         raise LaunchError(
             f"the process that guards a command ended with status {status_of_guard}",
