@@ -13,7 +13,6 @@ fd 2  the log, which is both outputs of the command
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import select
@@ -85,8 +84,10 @@ def start(request: Request) -> int:
         finally:
             os._exit(127)
     os.close(tell)
-    with contextlib.suppress(OSError):
+    try:
         os.setpgid(pid, pid)
+    except OSError:  # it was quicker, or is gone
+        pass
     failure = os.read(told, 32)
     os.close(told)
     if failure:
@@ -183,8 +184,7 @@ class Watch:
             return
         self.reason = "stopped" if self.status is None else self.reason
         self.deadline = time.monotonic() + self.request.grace_s
-        with contextlib.suppress(OSError):
-            os.killpg(self.pid, signal.SIGTERM)
+        _kill(-self.pid, signal.SIGTERM)
 
 
 def wake_on_signals() -> int:
@@ -215,12 +215,13 @@ def descendants() -> dict[int, int]:
     """Every process below us that still runs, with its process group."""
     below: dict[int, list[tuple[int, int]]] = {}
     for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    state, parent, leader = file.read().rpartition(b")")[2].split()[:3]
-                if state not in (b"Z", b"X"):
-                    below.setdefault(int(parent), []).append((int(name), int(leader)))
+        try:
+            with open(f"/proc/{int(name)}/stat", "rb") as file:
+                state, parent, leader = file.read().rpartition(b")")[2].split()[:3]
+        except (OSError, ValueError):  # no process, or one that has just gone
+            continue
+        if state not in (b"Z", b"X"):
+            below.setdefault(int(parent), []).append((int(name), int(leader)))
     found: dict[int, int] = {}
     todo = [os.getpid()]
     while todo:
@@ -243,22 +244,28 @@ def freeze_descendants() -> None:
 
 
 def _kill(pid: int, number: int) -> None:
-    with contextlib.suppress(OSError):
+    try:
         os.kill(pid, number)
+    except OSError:  # gone already, or not ours to kill
+        pass
 
 
 def keep_from_command() -> None:
     """Descriptors handed to us (a card's lock) stay ours: the command does not inherit them."""
     for name in os.listdir("/proc/self/fd"):
         if int(name) > 2:  # noqa: PLR2004  the three standard ones are set up for it
-            with contextlib.suppress(OSError):
+            try:
                 os.set_inheritable(int(name), False)  # noqa: FBT003  its only signature
+            except OSError:  # the descriptor of the listing itself
+                pass
 
 
 def report(line: str) -> None:
     """Tell the controller, if it still lives."""
-    with contextlib.suppress(OSError):
+    try:
         os.write(1, line.encode() + b"\n")
+    except OSError:
+        pass
 
 
 def main() -> None:
@@ -284,3 +291,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+    os._exit(0)  # nothing is left to tidy up, and the controller is waiting

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from typing import TYPE_CHECKING
@@ -51,12 +52,13 @@ def build(
     try:
         record = _cached_or_made(job, fresh=fresh)
         if record.status != "cached":
-            evict(("builds", "worktrees"), limit_bytes=recipe.cache_limit_gib * 2**30)
+            _make_room(job)
     except OSError as error:
-        raise BuildError(
-            f"cannot build in {job.directory}: {error.strerror or error}",
-            "make room (ciwm clean), or set CIWM_CACHE_DIR to a folder on another disk",
-        ) from error
+        hint = "set CIWM_CACHE_DIR to a folder we may write to"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            hint = "make room (ciwm clean), or set CIWM_CACHE_DIR to a folder on another disk"
+        reason = error.strerror or str(error)
+        raise BuildError(f"cannot build in {job.directory}: {reason}", hint) from error
     return record
 
 
@@ -75,8 +77,9 @@ def _job(
 ) -> Job:
     kind: Kind = "builds" if recipe.command or recipe.venv else "worktrees"
     search_path = recipe_environment(recipe).get("PATH", os.defpath)
-    made_by_recipe = "/" in recipe.python and not recipe.python.startswith("/")
-    python = None if made_by_recipe else find_python(recipe.python, search_path)
+    named = os.path.expanduser(recipe.python)  # noqa: PTH111  "python3" is no path
+    made_by_recipe = "/" in named and not named.startswith("/")
+    python = None if made_by_recipe else find_python(named, search_path)
     key = build_key(revision.tree, recipe, python)
     say, mask = on_line or (lambda _line: None), masker()
     return Job(
@@ -131,6 +134,14 @@ def _kept(job: Job, record: BuildRecord) -> BuildRecord:
     else:
         job.lock.release()
     return record
+
+
+def _make_room(job: Job) -> None:
+    """Keep the cache under its cap."""
+    limit_bytes = job.recipe.cache_limit_gib * 2**30
+    for removal in evict(("builds", "worktrees"), limit_bytes=limit_bytes):
+        if not removal.kept_because:
+            job.say(f"ciwm: the cache was over its cap: removed {removal.entry.name}")
 
 
 def _made(job: Job) -> BuildRecord:

@@ -124,31 +124,37 @@ def evict(
 def remove(entry: Entry, *, dry_run: bool = False) -> Removal:
     """Remove an entry unless somebody uses it."""
     lock = entry_lock(entry.kind, entry.name)
+    left = None
     try:
         if not lock.take(timeout_s=0):
             return Removal(entry, f"in use by {lock.holder()}")
         if not dry_run:
-            discard(entry.path)
+            left = discard(entry.path)
             lock.path.unlink(missing_ok=True)
     except OSError as error:
         return Removal(entry, f"{error.strerror}: {error.filename}")
     finally:
         lock.release()
-    return Removal(entry)
+    return Removal(entry, f"some of it cannot be removed: {left}" if left else "")
 
 
-def discard(path: Path) -> None:
-    """Remove a folder of the cache at once; a kill half way leaves it in the trash, never broken.
+def discard(path: Path) -> Path | None:
+    """Put a folder of the cache out of the way and remove it; what of it could not be removed.
 
-    Raises OSError, the trash keeping what could not be removed.
+    The first step is a rename: a kill half way leaves something in the trash, never an entry that
+    is half gone. Raises OSError when the rename fails.
     """
     if not path.exists():
-        return
+        return None
     trash = cache_root() / "trash"
     trash.mkdir(exist_ok=True)
     doomed = trash / uuid.uuid4().hex
     path.rename(doomed)
-    _remove_tree(doomed)
+    try:
+        _remove_tree(doomed)
+    except OSError:  # files of another user, made by a container: the next eviction tries again
+        return doomed
+    return None
 
 
 def _empty_trash() -> None:

@@ -128,6 +128,7 @@ def build_key(tree: str, recipe: BuildConfig, python: Interpreter | None) -> str
 def make(job: Job) -> BuildRecord:
     """Check out and run the recipe in an empty folder; raises BuildError, OSError."""
     job.directory.mkdir(parents=True)
+    job.log.touch()
     lacks = check_out(job.repository, job.revision.sha, job.tree, lambda line: _note(job, line))
     lacking = json.dumps([asdict(lack) for lack in lacks])
     (job.directory / LACKING).write_text(lacking, encoding="utf-8")
