@@ -33,10 +33,11 @@ def next_step(report: BumpReport) -> str:
     """What to do next: one or two sentences of plain text."""
     return (
         _mend_build(report)
-        or _mend_stage(report)
         or _mend_series(report.verdict)
+        or _mend_stage(report)
         or _settle_doubt(report.verdict)
         or _prepare_sync(report)
+        or _measure_something(report)
         or "nothing to do."
     )
 
@@ -62,8 +63,9 @@ def _mend_stage(report: BumpReport) -> str:
     for stage in stopped_stages(report):
         if stage.name == "build":
             continue
-        hint = clipped(stage.hint, 300) or f"see why {stage.name} stopped"
-        return f"{hint}; then run this job again."
+        if stage.hint:
+            return f"{clipped(stage.hint, 300)}; then run this job again."
+        return f"run this job again ({stage.name} did not finish)."
     return ""
 
 
@@ -108,3 +110,9 @@ def _prepare_sync(report: BumpReport) -> str:
             "by hand."
         )
     return ""
+
+
+def _measure_something(report: BumpReport) -> str:
+    if report.verdict is not None and report.verdict.series:
+        return ""
+    return "nothing you must do. To have speed judged too, declare a [[workload]] in ciwm.toml."

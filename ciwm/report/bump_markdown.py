@@ -42,11 +42,12 @@ def _fitted(report: BumpReport, rungs: tuple[Detail, ...], limit_bytes: int) -> 
 
 
 def _whole(report: BumpReport, detail: Detail) -> str:
+    built = all(build.ok for build in report.builds)
     parts = (
         *_opening(report),
         broken_builds(report, detail),
+        benchmarks_section(report.verdict, detail, built=built) if report.verdict else "",
         stages_part(report),
-        benchmarks_section(report.verdict, detail) if report.verdict else "",
         sync_part(report.sync, report.sync_base, detail) if report.sync else "",
         details_part(report),
         f"_Shortened: {detail.dropped} did not fit into one comment._" if detail.dropped else "",

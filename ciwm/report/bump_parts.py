@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from typing import TYPE_CHECKING
 
 from ciwm.report.bump_answer import stopped_stages
@@ -15,6 +14,7 @@ if TYPE_CHECKING:
     from ciwm.records import BuildRecord, BumpReport, Environment, Revision
 
 _LOG_LINE_LIMIT = 400
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./=+-]{0,199}")
 _SAFE_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:/[A-Za-z0-9._~%-]*)*")
 
 
@@ -76,9 +76,7 @@ def details_part(report: BumpReport) -> str:
         _times(report),
     ]
     listed = "\n".join(f"- {fact}" for fact in facts if fact)
-    return folded(
-        "How this was measured, and how to reproduce it", f"{listed}\n\n{_repeat(report)}"
-    )
+    return folded("How this was measured, and how to reproduce it", listed, _repeat(report))
 
 
 def link(report: BumpReport) -> str:
@@ -146,19 +144,14 @@ def _times(report: BumpReport) -> str:
 
 
 def _repeat(report: BumpReport) -> str:
-    """The exact commands; whatever a repository controls is quoted for the shell."""
-    lines = [f"pip install ciwm=={shlex.quote(clipped(report.ciwm_version, 20))}"]
-    if report.base is not None and report.head is not None:
-        refs = [
-            shlex.quote(clipped(one.ref, 200))
-            for one in (report.base, report.head)
-            if not one.sha.startswith(one.ref)
-        ]
-        if refs:
-            lines.append(f"git fetch origin {' '.join(refs)}")
+    """The exact commands; one with an argument that might be an option or more is left out."""
+    shas = [one.sha for one in (report.base, report.head) if one is not None]
+    commands = [["pip install", f"ciwm=={report.ciwm_version}"]]
+    if shas:
+        commands.append(["git fetch origin", *shas])
     if report.sync is not None:
-        lines.append(f"ciwm sync-report {shlex.quote(clipped(report.sync.upstream.ref, 200))}")
-    if report.base is not None and report.head is not None and report.builds:
-        base, head = (shlex.quote(one.sha[:40]) for one in (report.base, report.head))
-        lines.append(f"ciwm bench {base} {head}")
-    return f"In a checkout of the repository:\n\n{fenced(chr(10).join(lines), 'sh')}"
+        commands.append(["ciwm sync-report", report.sync.upstream.ref])
+    if len(shas) > 1 and report.builds:
+        commands.append(["ciwm bench", *shas])
+    plain = [" ".join(command) for command in commands if all(map(_PLAIN.fullmatch, command[1:]))]
+    return f"In a checkout of the repository:\n\n{fenced(chr(10).join(plain), 'sh')}"

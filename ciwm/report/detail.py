@@ -26,12 +26,12 @@ class Detail:
     dropped: str = ""  # what the reader misses, in words
 
 
-FULL = Detail(rows=2000, items=2000, hunks=400_000, log_lines=200)
+FULL = Detail(rows=50, items=2000, hunks=400_000, log_lines=200)
 RUNGS = (
-    Detail(rows=200, items=200, hunks=20_000, log_lines=40),
-    Detail(rows=200, items=200, hunks=0, log_lines=40, dropped="conflict hunks"),
-    Detail(rows=200, items=0, hunks=0, log_lines=40, dropped="conflict hunks and folded lists"),
-    Detail(rows=15, items=0, hunks=0, log_lines=15, dropped="all but the worst rows"),
+    Detail(rows=12, items=200, hunks=20_000, log_lines=40),
+    Detail(rows=12, items=200, hunks=0, log_lines=40, dropped="conflict hunks"),
+    Detail(rows=12, items=0, hunks=0, log_lines=40, dropped="conflict hunks and folded lists"),
+    Detail(rows=5, items=0, hunks=0, log_lines=10, dropped="all but the worst rows"),
 )
 
 
