@@ -9,22 +9,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.report.escape import code, fenced, inline
-from ciwm.report.sync_words import answer, counted, facts, shortened, shortened_lines
+from ciwm.report.sync_words import answer, counted, facts, shortened, shortened_lines, signed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from ciwm.records.sync import Carried, Conflicts, SyncReport
 
-LONGEST = 24_000  # characters; a comment holds 65,536, and there are other sections
-TABLE_LONGEST = 6_000
+LONGEST = 30_000  # characters; a comment holds 65,536, and there are other sections
+TABLE_LONGEST = 5_000
 HUNKS_LONGEST = 6_000
 FILES_SHOWN = 40
 COMMITS_SHOWN = 15
 CLASSES_SHOWN = 12
 NOTES_SHOWN = 10
 OBJECTS_SHOWN = 5
-NAME_LENGTH = 120
+NAME_LENGTH = 160
+NOTE_LENGTH = 300
 HUNK_LENGTH = 1_500
 
 
@@ -33,7 +34,7 @@ def sync_section(report: SyncReport) -> str:
     parts = [
         "### Upstream sync",
         f"**{answer(report, _name)}**",
-        _table(("", "sync cost"), [(name, fact) for name, fact in facts(report, _name)])[0],
+        _table(("what", "figure"), facts(report, _name))[0],
         *_conflicts(report.conflicts),
         *_carried(report.carried),
         *_notes(report),
@@ -42,11 +43,19 @@ def sync_section(report: SyncReport) -> str:
 
 
 def _name(text: str) -> str:
-    return code(shortened(text, NAME_LENGTH))
+    return _fitting(code, text, NAME_LENGTH)
 
 
-def _words(text: str) -> str:
-    return inline(shortened(text, NAME_LENGTH))
+def _words(text: str, length: int = NAME_LENGTH) -> str:
+    return _fitting(inline, text, length)
+
+
+def _fitting(escape: Callable[[str], str], text: str, length: int) -> str:
+    """Escaped text of at most `length` characters: escapes can be six times what they stand for."""
+    kept = length
+    while len(escaped := escape(shortened(text, kept))) > length:
+        kept //= 2
+    return escaped
 
 
 def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[str, int]:
@@ -67,8 +76,8 @@ def _folded(summary: str, *parts: str) -> str:
     return f"<details><summary>{inline(summary)}</summary>\n\n{body}\n\n</details>"
 
 
-def _rest(number: int, what: str) -> str:
-    return f"… and {counted(number, what)} more." if number > 0 else ""
+def _rest(number: int, one: str, many: str = "") -> str:
+    return f"… and {counted(number, one, many)} more." if number > 0 else ""
 
 
 def _conflicts(conflicts: Conflicts | None) -> list[str]:
@@ -112,7 +121,7 @@ def _carried(carried: Carried | None) -> list[str]:
     if carried is None or not carried.classes:
         return []
     classes = [
-        (_words(cost.name), str(cost.files), f"+{cost.lines_added}", f"-{cost.lines_removed}")
+        (_words(cost.name), str(cost.files), *signed(cost.lines_added, cost.lines_removed))
         for cost in carried.classes[:CLASSES_SHOWN]
     ]
     commits = [
@@ -126,7 +135,7 @@ def _carried(carried: Carried | None) -> list[str]:
             f"What is carried: {counted(carried.files, 'file')}, "
             f"{counted(carried.commits, 'commit')}",
             by_class,
-            _rest(len(carried.classes) - shown_classes, "class"),
+            _rest(len(carried.classes) - shown_classes, "class", "classes"),
             newest if commits else "",
             _rest(carried.commits - shown_commits, "commit") if commits else "",
         )
@@ -134,14 +143,10 @@ def _carried(carried: Carried | None) -> list[str]:
 
 
 def _notes(report: SyncReport) -> list[str]:
-    notes = [_words_of_note(note) for note in report.notes[:NOTES_SHOWN]]
+    notes = [_words(note, NOTE_LENGTH) for note in report.notes[:NOTES_SHOWN]]
     if report.missing_objects:
         named = ", ".join(code(name[:64]) for name in report.missing_objects[:OBJECTS_SHOWN])
         more = len(report.missing_objects) - OBJECTS_SHOWN
         notes.insert(0, f"missing objects: {named}{f' and {more} more' if more > 0 else ''}")
-    title = "This report is partial." if report.partial else ""
-    return ["\n".join([title, *(f"- {note}" for note in notes)]).strip()] if title or notes else []
-
-
-def _words_of_note(note: str) -> str:
-    return inline(shortened(note, 3 * NAME_LENGTH))
+    parts = ["This report is partial."] if report.partial else []
+    return [*parts, "\n".join(f"- {note}" for note in notes)] if notes else parts
