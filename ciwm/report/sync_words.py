@@ -17,6 +17,11 @@ def lines(added: int, removed: int) -> str:
     return f"+{added} -{removed} lines"
 
 
+def signed(added: int, removed: int) -> tuple[str, str]:
+    """Lines added and removed, as two cells."""
+    return f"+{added}" if added else "0", f"-{removed}" if removed else "0"
+
+
 def answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:
     """What the merge would cost, in one sentence; `quote` makes names fit the page."""
     upstream, downstream = quote(report.upstream.ref), quote(report.downstream.ref)

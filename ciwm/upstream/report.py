@@ -16,22 +16,21 @@ from ciwm.records.sync import (
     Upstream,
 )
 from ciwm.upstream.classes import path_classifier
+from ciwm.upstream.dates import days_between
 from ciwm.upstream.debt import class_costs
-from ciwm.upstream.distance import days_between
-from ciwm.upstream.measure import measure
+from ciwm.upstream.measure import LISTED_COMMITS, measure
 from ciwm.upstream.names import readable_path, readable_text
 from ciwm.upstream.pair import find_pair
 from ciwm.upstream.setting import repository_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from datetime import datetime
 
     from ciwm.config import UpstreamConfig
     from ciwm.git import Repository
     from ciwm.upstream.measure import Measured
 
-LISTED_COMMITS = 2_000
 LISTED_PATHS = 5_000
 NAMED_OBJECTS = 500
 
@@ -55,20 +54,22 @@ def sync_report(
             f'[upstream] style = "{config.style}": only forks can be reported on so far',
             "leave style out for a downstream that shares history with upstream",
         )
+    path_class = path_classifier(config.classes)
     offline = repository.from_top().without_fetching()
     pair = find_pair(offline, upstream, downstream, config)
     with offline.scratch_objects() as scratch:
         measured = measure(scratch, pair)
-    return assemble(measured, config, repository=repository_name(offline), now=now)
+    return assemble(measured, path_class, repository=repository_name(offline), now=now)
 
 
 def assemble(
-    measured: Measured, config: UpstreamConfig, *, repository: str, now: datetime
+    measured: Measured, path_class: Callable[[str], str], *, repository: str, now: datetime
 ) -> SyncReport:
     """The record of what was measured; lists are cut where a note says so."""
     pair, dates, contents = measured.pair, measured.dates, measured.contents
+    own = measured.commits.history
     missing = contents.gaps.missing | measured.commits.missing
-    carried = _carried(measured, config)
+    carried = _carried(measured, path_class)
     conflicts = contents.merge.conflicts if contents.merge else None
     return SyncReport(
         generated_at=now,
@@ -87,11 +88,11 @@ def assemble(
         merge_base=measured.merge_bases[0],
         merge_bases=measured.merge_bases,
         behind=Behind(
-            commits=measured.distance.behind,
-            first_parent=measured.distance.behind_first_parent,
+            commits=len(own.upstream),
+            first_parent=own.main_line(pair.upstream),
             days=days_between(dates[measured.merge_bases[0]], dates[pair.upstream]),
         ),
-        ahead=Ahead(commits=measured.distance.ahead),
+        ahead=Ahead(commits=len(own.downstream)),
         carried=carried,
         overlap=_overlap(measured),
         conflicts=conflicts,
@@ -111,9 +112,9 @@ def _shape(measured: Measured) -> Shape:
     )
 
 
-def _carried(measured: Measured, config: UpstreamConfig) -> Carried | None:
-    own, lines = measured.commits.own, measured.contents.lines
-    if measured.changes is None or own is None or lines is None:
+def _carried(measured: Measured, path_class: Callable[[str], str]) -> Carried | None:
+    own, lines = measured.commits.history, measured.contents.lines
+    if measured.changes is None or measured.commits.note or lines is None:
         return None
     return Carried(
         commits=len(own.carried),
@@ -125,9 +126,9 @@ def _carried(measured: Measured, config: UpstreamConfig) -> Carried | None:
         classes=class_costs(
             (change.path for change in measured.changes.downstream),
             lines,
-            path_classifier(config.classes),
+            path_class,
         ),
-        list=own.carried[:LISTED_COMMITS],
+        list=measured.listed,
     )
 
 
@@ -156,7 +157,7 @@ def _notes(measured: Measured, missing: Collection[str]) -> tuple[str, ...]:
         )
     if commits.note:
         notes.append(commits.note)
-    if commits.own and len(commits.own.carried) > LISTED_COMMITS:
+    if len(commits.history.carried) > LISTED_COMMITS:
         notes.append(f"only the newest {LISTED_COMMITS} of the carried commits are listed")
     if changes and len(changes.both) > LISTED_PATHS:
         notes.append(f"only the first {LISTED_PATHS} of the files changed on both sides are listed")
