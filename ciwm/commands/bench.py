@@ -168,8 +168,21 @@ def _measured(call: _Call, base_name: str, head_name: str) -> tuple[Run, Path]:
         directory=directory.resolve(),
         seed=seed,
         only=options["only"],
+        base_config=_config_of(call, base),
     )
     return measure(request, stop=call.stop, on_progress=call.shown.say), directory
+
+
+def _config_of(call: _Call, base: Revision) -> Config | None:
+    """What base itself declares; one that this version cannot read tells nothing."""
+    from ciwm.errors import ConfigError  # noqa: PLC0415
+    from ciwm.story.job import config_at  # noqa: PLC0415
+
+    try:
+        return config_at(call.repository, base.sha)
+    except ConfigError as error:
+        call.shown.say(f"workloads that base alone declares go unnoticed: {error.message}")
+        return None
 
 
 def _built(call: _Call, revision: Revision) -> BuildRecord:

@@ -9,6 +9,7 @@ from ciwm.policy.words import advice, does_not_run, named, plain, proved, unchan
 
 if TYPE_CHECKING:
     from ciwm.policy.case import Case
+    from ciwm.policy.trial import Trial
     from ciwm.records.verdict import SeriesOutcome
 
 
@@ -18,6 +19,7 @@ class Outcome(NamedTuple):
     outcome: SeriesOutcome
     reason: str
     base_runs: bool = True
+    by_tail: bool = False
 
 
 def outcome(case: Case) -> Outcome:
@@ -83,7 +85,7 @@ def _void(case: Case) -> Outcome | None:
         return Outcome(
             "void",
             f"{name}: values at or below zero have no ratio, so that a threshold in percent "
-            "means nothing",
+            "means nothing; state a threshold_abs, in its unit",
         )
     return None
 
@@ -96,7 +98,20 @@ def _apart(case: Case) -> Outcome | None:
 
 
 def _judged(case: Case) -> Outcome:
+    """By the P50, unless slowest iterations that may block say something worse."""
     trial = case.trial
+    middle = outcome_of(trial, case)
+    if trial.tail is None or not trial.tail_gates or middle.outcome == "regressed":
+        return middle
+    slowest = outcome_of(trial.tail, case)
+    worse = slowest.outcome == "regressed" or (
+        slowest.outcome == "inconclusive" and middle.outcome != "inconclusive"
+    )
+    return slowest._replace(by_tail=True) if worse else middle
+
+
+def outcome_of(trial: Trial, case: Case) -> Outcome:
+    """What the gate's verdict on a trial comes to."""
     if trial.verdict == "regress":
         return Outcome("regressed", proved(trial, worse=True))
     if trial.verdict == "improve":

@@ -6,7 +6,7 @@ from ciwm.records.bump import BumpReport, Stage
 from ciwm.records.environment import Accelerator, Difference, Environment
 from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
 from ciwm.records.sync import SyncReport
-from ciwm.records.verdict import SEVERITY, LaunchCount, SeriesVerdict, Verdict
+from ciwm.records.verdict import SEVERITY, LaunchCount, SeriesVerdict, TailVerdict, Verdict
 
 FILES: tuple[type[RecordFile], ...] = (
     Environment,
@@ -40,6 +40,7 @@ __all__ = [
     "Side",
     "Stage",
     "SyncReport",
+    "TailVerdict",
     "Telemetry",
     "Verdict",
     "parse_record",

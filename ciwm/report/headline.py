@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.report.figures import change, harm, plural
+from ciwm.report.changes import seen
+from ciwm.report.figures import harm, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -102,11 +103,11 @@ def _judged(verdict: Verdict | None) -> str:
 def _words(outcome: SeriesOutcome, rows: list[SeriesVerdict]) -> str:
     """What became of these, the largest change beside it."""
     worst = rows[0]
-    if outcome != "regressed" or not worst.ratio:
+    if outcome != "regressed" or not seen(worst) or worst.by_tail:
         return _BLOCKING[outcome]
     words = "got slower" if all(_is_speed(row.unit) for row in rows) else "got worse"
     first = "worst: " if len(rows) > 1 else ""
-    return f"{words} ({first}{_named(worst)} {change(worst.ratio)})"
+    return f"{words} ({first}{_named(worst)} {seen(worst)})"
 
 
 def _named(row: SeriesVerdict) -> str:

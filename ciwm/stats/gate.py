@@ -4,7 +4,8 @@ The order inside a block is drawn at random by `block_order`, so that, where hea
 each of the six ways to label a block's four launches was equally likely whatever the noise looks
 like. A bet on "head is slower" against those six has expectation one at most; the product over
 blocks therefore reaches 1/a with probability a at most, however often one looks (Ville).
-Everything here is on the log scale of one number a launch, so that units cancel.
+Everything here is on the log scale of one number a launch, so that units cancel; or, where a
+ratio means nothing, on the metric's own scale.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ CLIP = 2  # residuals beyond so many sds count as that many: an outlier must not
 PASS_LEVEL = 0.95
 LUCK = 0.25  # standard errors by which a forecast lets the change move to the easier side
 FORESEEN = 8  # budgets, beyond which a forecast is not worth its name
-_ROUNDING = 1e-12  # of a log: 1000 -> 1030 is 3 %, in floating point too
+_ROUNDING = 1e-12  # relative: 1000 -> 1030 is 3 %, in floating point too
 
 
 def block_order(seed: int, workload: str, block: int, attempt: int) -> tuple[str, ...]:
@@ -49,8 +50,9 @@ def block_order(seed: int, workload: str, block: int, attempt: int) -> tuple[str
 class Gate:
     """One series under test; feed it blocks with `add`, read `verdict` after each.
 
-    `tests` is the number of series the run gates, `threshold` a ratio (0.03), `alpha` the
-    run's chance of any false alarm, `noise` a first guess of the launch sd. `exact` series are
+    `tests` is the number of series the run gates, `threshold` a ratio (0.03), or a difference where
+    `absolute`, `alpha` the run's chance of any false alarm, `noise` a first guess of the launch sd
+    on the scale of what is added. `exact` series are
     counts that no clock reads: where all launches of a side agree, the two values are compared as
     they are. If launches differed by chance all the same, they would part so cleanly with a
     probability of 4^-n at most (n independent launches a side), which is the evidence then.
@@ -63,6 +65,7 @@ class Gate:
     max_launches: int = 16
     noise: float = 0.01
     exact: bool = False
+    absolute: bool = False
     base: list[float] = field(default_factory=list, init=False)
     head: list[float] = field(default_factory=list, init=False)
     _slower: float = field(default=0.0, init=False)
@@ -82,8 +85,8 @@ class Gate:
 
     @property
     def limit(self) -> float:
-        """The threshold as a log ratio."""
-        return log1p(self.threshold)
+        """The threshold on the scale of what is added: a log ratio, or a difference."""
+        return self.threshold if self.absolute else log1p(self.threshold)
 
     @property
     def evidence_needed(self) -> float:
@@ -108,7 +111,7 @@ class Gate:
 
     @property
     def estimate(self) -> float:
-        """Log of head/base: the difference of the medians of launches."""
+        """Log of head/base (a difference where `absolute`): of the medians of launches."""
         return median(self.head) - median(self.base)
 
     @property
@@ -122,7 +125,7 @@ class Gate:
         return self.exact and len(set(self.base)) == 1 and len(set(self.head)) == 1
 
     def add(self, base: Sequence[float], head: Sequence[float]) -> GateVerdict | None:
-        """Judge with one more block of launch logs; None while more launches are needed.
+        """Judge with one more block of launches; None while more launches are needed.
 
         A later block can still overturn "pass": it says what all launches so far say, and only
         proof stays.
@@ -130,7 +133,7 @@ class Gate:
         if len(base) != BLOCK or len(head) != BLOCK:
             raise ValueError(f"a block is {BLOCK}+{BLOCK} launches, not {len(base)}+{len(head)}")
         if not all(isfinite(value) for value in (*base, *head)):
-            raise ValueError(f"launch logs are finite, not {[*base, *head]}")
+            raise ValueError(f"launches are finite, not {[*base, *head]}")
         variance = self._squares / self._freedom
         tilt = self.limit / variance
         changes = _changes(base, head)
@@ -155,6 +158,11 @@ class Gate:
         """The log ratio that head stays below with 95 % confidence, one-sided: the pass rule's."""
         mean, error, quantile = trimmed_mean(self._pairs(), PASS_LEVEL)
         return mean + quantile * error
+
+    def improvement_excluded(self) -> bool:
+        """Whether an improvement of the threshold is excluded: the mirror of the pass rule."""
+        mean, error, quantile = trimmed_mean(self._pairs(), PASS_LEVEL)
+        return mean - quantile * error > -self.limit
 
     def launches_needed(self) -> int | None:
         """Launches a side that would probably decide if they go on as they did; None: can't tell.
@@ -198,10 +206,11 @@ class Gate:
 
     def _proved(self) -> tuple[bool, bool]:
         """Whether head is shown to be slower, and faster, by the threshold."""
-        estimate, limit, need = self.estimate, self.limit, self.evidence_needed
-        return (
-            self.evidence >= need and estimate >= limit - _ROUNDING,
-            self.evidence_faster >= need and estimate <= -limit + _ROUNDING,
+        estimate, need = self.estimate, self.evidence_needed
+        size = max(map(abs, (self.base[-1], self.head[-1]))) if self.absolute else 1.0
+        limit = self.limit - _ROUNDING * size
+        return self.evidence >= need and estimate >= limit, (
+            self.evidence_faster >= need and estimate <= -limit
         )
 
     def _parted(self, change: float) -> float:

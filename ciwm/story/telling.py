@@ -188,7 +188,9 @@ def _bench(story: Story) -> None:
         story.run = measure(
             BenchRequest(
                 repository=bump.repository,
-                config=bump.config,
+                config=bump.config.model_copy(update={"gate": bump.base_config.gate}),
+                base_config=bump.base_config,
+                base_decides=True,
                 base=base,
                 head=head,
                 workloads_from=bump.head,
