@@ -131,6 +131,19 @@ class Repository:
         """The .git directory shared by all worktrees, absolute."""
         return (self.path / self.text("rev-parse", "--git-common-dir")).resolve()
 
+    @cached_property
+    def top(self) -> Path | None:
+        """The top folder of the work tree; None in a bare repository or inside .git."""
+        found = self.run("rev-parse", "--show-toplevel", check=False)
+        return type(self.path)(found.text.removesuffix("\n")) if found.status == 0 else None
+
+    def from_top(self) -> Repository:
+        """The same repository with commands run in its top folder.
+
+        Below it, some commands (merge-tree is one) give paths relative to the folder they run in.
+        """
+        return Repository(self.top or self.common_directory, self.variables)
+
     @property
     def is_shallow(self) -> bool:
         """Whether history was cut off."""

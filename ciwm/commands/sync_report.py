@@ -88,10 +88,8 @@ def _config(repository: Repository, config_file: Path | None) -> UpstreamConfig:
 
     if config_file is not None:
         return read_config(config_file).upstream
-    top = repository.run("rev-parse", "--show-toplevel", check=False)
-    if top.status != 0:  # a bare repository has no files to be configured by
-        return Config().upstream
-    return find_config(Path(top.text.removesuffix("\n"))).upstream
+    # a bare repository has no files to be configured by
+    return find_config(repository.top).upstream if repository.top else Config().upstream
 
 
 def _print(report: SyncReport, *, as_json: bool, as_markdown: bool) -> None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rich import box
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from ciwm.report.detail import shortened
 from ciwm.report.escape import visible
-from ciwm.report.sync_words import answer, facts
+from ciwm.report.sync_words import answer, facts, signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,7 +34,7 @@ def show_sync(report: SyncReport, console: Console) -> None:
         _show_conflicts(report.conflicts, console)
     if report.carried is not None and report.carried.classes:
         rows = [
-            (cost.name, str(cost.files), f"+{cost.lines_added}", f"-{cost.lines_removed}")
+            (cost.name, str(cost.files), *signed(cost.lines_added, cost.lines_removed))
             for cost in report.carried.classes
         ]
         _show_table("Carried, by path class", ("class", "files", "added", "removed"), rows, console)
@@ -118,8 +117,10 @@ def _show_notes(report: SyncReport, console: Console) -> None:
     console.print(
         Text("Notes (this report is partial)" if report.partial else "Notes", style="bold")
     )
+    grid = Table.grid(padding=(0, 1))
     for note in notes:
-        console.print(Padding(Text(f"- {_plain(note)}"), (0, 0, 0, 2)))
+        grid.add_row("-", Text(_plain(note)))
+    console.print(grid)
 
 
 def _plain(text: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ciwm.errors import ConfigError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -12,17 +14,26 @@ OTHER = "other"
 
 
 def path_classifier(classes: Mapping[str, Sequence[str]]) -> Callable[[str], str]:
-    """A function from path to class name: the first class one of whose globs matches, or OTHER."""
-    compiled = [
-        (name, re.compile("|".join(glob_pattern(glob) for glob in globs)))
-        for name, globs in classes.items()
-        if globs
-    ]
+    """A function from path to class name: the first class one of whose globs matches, or OTHER.
+
+    Raises ConfigError for a glob that cannot be one.
+    """
+    compiled = [(name, _compiled(name, globs)) for name, globs in classes.items() if globs]
 
     def path_class(path: str) -> str:
         return next((name for name, pattern in compiled if pattern.fullmatch(path)), OTHER)
 
     return path_class
+
+
+def _compiled(name: str, globs: Sequence[str]) -> re.Pattern[str]:
+    try:
+        return re.compile("|".join(glob_pattern(glob) for glob in globs))
+    except re.error as error:
+        raise ConfigError(
+            f"[upstream.classes] {name}: not a glob among {', '.join(globs)}: {error.msg}",
+            "use *, ?, ** and sets such as [a-z]",
+        ) from error
 
 
 def glob_pattern(glob: str) -> str:

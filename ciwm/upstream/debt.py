@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from ciwm.git import Repository
     from ciwm.upstream.pair import Pair
 
+# Without --encoding, i18n.commitEncoding of this repository would decide what bytes come out.
+DESCRIBED = ("--encoding=UTF-8", "--format=%an%x00%at%x00%s")
+
 
 @dataclass(frozen=True)
 class Change:
@@ -105,7 +108,7 @@ def own_commits(repository: Repository, pair: Pair) -> OwnCommits:
         "--cherry-mark",
         "--right-only",
         "--no-merges",
-        "--format=%an%x00%at%x00%s",
+        *DESCRIBED,
         pair.sides,
     )
     lines = found.text.split("\n")[:-1]

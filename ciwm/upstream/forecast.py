@@ -17,7 +17,7 @@ from ciwm.upstream.names import readable_path, readable_text
 from ciwm.upstream.reading import read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from ciwm.git import Repository
 
@@ -135,14 +135,14 @@ def parse_merge(output: str) -> tuple[str, dict[str, _Trouble]]:
     return tree[0], troubles
 
 
-def _add_messages(fields: Iterable[str], troubles: dict[str, _Trouble]) -> None:
-    """Blocks of: number of paths, the paths, the type, the message."""
-    rest = iter(fields)
-    for number in rest:
-        if not number:
-            break
-        paths = [next(rest) for _ in range(int(number))]
-        kind = _kind(next(rest), message := next(rest).strip())
+def _add_messages(fields: Iterator[str], troubles: dict[str, _Trouble]) -> None:
+    """Blocks of: number of paths, the paths, the type, the message.
+
+    After the last one git may give advice (on submodules) to a person, not in this form.
+    """
+    while (number := next(fields, "")).isdecimal():
+        paths = [next(fields, "") for _ in range(int(number))]
+        kind = _kind(next(fields, ""), message := next(fields, "").strip())
         if kind is None:
             continue
         touched = [path for path in paths if path in troubles] or paths[:1]

@@ -44,11 +44,11 @@ class Trio:
 
 
 def find_gaps(
-    repository: Repository, changes: Iterable[Change], damaged: Collection[str] = ()
+    scratch: Repository, changes: Iterable[Change], damaged: Collection[str] = ()
 ) -> Gaps:
-    """The blobs of `changes` that the repository lacks; `damaged` are known to be unreadable."""
+    """The blobs of `changes` that are not here; `damaged` are known to be unreadable."""
     needed = [(change.path, _blobs(change)) for change in changes if not change.submodule]
-    missing = missing_objects(repository, {blob for _, blobs in needed for blob in blobs})
+    missing = missing_objects(scratch, {blob for _, blobs in needed for blob in blobs})
     missing |= set(damaged)
     paths = frozenset(path for path, blobs in needed if blobs & missing)
     return Gaps(frozenset(missing), paths)
@@ -58,25 +58,17 @@ def _blobs(change: Change) -> set[str]:
     return {blob for blob in (change.old_id, change.new_id) if blob.strip("0")}
 
 
-def missing_objects(repository: Repository, ids: Iterable[str]) -> set[str]:
+def missing_objects(scratch: Repository, ids: Iterable[str]) -> set[str]:
     """Those objects that are not here.
 
-    Asked in an empty repository that borrows the objects: it has no promisor remote, so that no
-    version of git tries to fetch them.
+    Asked in an empty repository that borrows the objects (scratch objects have the variables for
+    it): having no promisor remote, it makes no version of git try to fetch them.
     """
     asked = "".join(f"{object_id}\n" for object_id in sorted(ids)).encode()
-    objects = str(
-        (repository.path / repository.text("rev-parse", "--git-path", "objects")).resolve()
-    )
-    shape = repository.run("rev-parse", "--show-object-format", check=False).text.strip() or "sha1"
+    shape = scratch.run("rev-parse", "--show-object-format", check=False).text.strip() or "sha1"
     with tempfile.TemporaryDirectory(prefix="ciwm-check-") as folder:
-        repository.run(
-            "init", "--quiet", "--bare", "--template=", f"--object-format={shape}", folder
-        )
-        borrowed = Path(folder, "objects/info/alternates")
-        borrowed.parent.mkdir(exist_ok=True)
-        borrowed.write_text(f"{objects}\n", encoding="utf-8", errors="surrogateescape")
-        bare = repository.with_variables(GIT_DIR=folder)
+        scratch.run("init", "--quiet", "--bare", "--template=", f"--object-format={shape}", folder)
+        bare = scratch.with_variables(GIT_DIR=folder)
         lines = read(bare, "cat-file", "--batch-check", stdin=asked).text.splitlines()
     return {line.split(" ")[0] for line in lines if line.endswith(" missing")}
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ciwm.upstream.debt import OwnCommits, carried_commit, own_commits
+from ciwm.upstream.debt import DESCRIBED, OwnCommits, carried_commit, own_commits
 from ciwm.upstream.gaps import missing_objects
 from ciwm.upstream.reading import DAMAGED_AT_MOST, MissingObjectError, read
 
@@ -85,8 +85,7 @@ def _own_commits(described: dict[str, str], upstreamed: Collection[str]) -> OwnC
 
 def _sides(repository: Repository, pair: Pair) -> dict[str, dict[str, str]]:
     """Non-merge commits of each side, newest first, with their description."""
-    form = "--format=%an%x00%at%x00%s"
-    found = read(repository, "rev-list", "--left-right", "--no-merges", form, pair.sides)
+    found = read(repository, "rev-list", "--left-right", "--no-merges", *DESCRIBED, pair.sides)
     lines = found.text.split("\n")[:-1]
     sides: dict[str, dict[str, str]] = {"<": {}, ">": {}}
     for head, line in zip(lines[0::2], lines[1::2], strict=True):

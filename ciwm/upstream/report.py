@@ -24,7 +24,7 @@ from ciwm.upstream.pair import find_pair
 from ciwm.upstream.setting import repository_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from datetime import datetime
 
     from ciwm.config import UpstreamConfig
@@ -55,20 +55,21 @@ def sync_report(
             f'[upstream] style = "{config.style}": only forks can be reported on so far',
             "leave style out for a downstream that shares history with upstream",
         )
-    offline = repository.without_fetching()
+    path_class = path_classifier(config.classes)
+    offline = repository.from_top().without_fetching()
     pair = find_pair(offline, upstream, downstream, config)
     with offline.scratch_objects() as scratch:
         measured = measure(scratch, pair)
-    return assemble(measured, config, repository=repository_name(offline), now=now)
+    return assemble(measured, path_class, repository=repository_name(offline), now=now)
 
 
 def assemble(
-    measured: Measured, config: UpstreamConfig, *, repository: str, now: datetime
+    measured: Measured, path_class: Callable[[str], str], *, repository: str, now: datetime
 ) -> SyncReport:
     """The record of what was measured; lists are cut where a note says so."""
     pair, dates, contents = measured.pair, measured.dates, measured.contents
     missing = contents.gaps.missing | measured.commits.missing
-    carried = _carried(measured, config)
+    carried = _carried(measured, path_class)
     conflicts = contents.merge.conflicts if contents.merge else None
     return SyncReport(
         generated_at=now,
@@ -111,7 +112,7 @@ def _shape(measured: Measured) -> Shape:
     )
 
 
-def _carried(measured: Measured, config: UpstreamConfig) -> Carried | None:
+def _carried(measured: Measured, path_class: Callable[[str], str]) -> Carried | None:
     own, lines = measured.commits.own, measured.contents.lines
     if measured.changes is None or own is None or lines is None:
         return None
@@ -125,7 +126,7 @@ def _carried(measured: Measured, config: UpstreamConfig) -> Carried | None:
         classes=class_costs(
             (change.path for change in measured.changes.downstream),
             lines,
-            path_classifier(config.classes),
+            path_class,
         ),
         list=own.carried[:LISTED_COMMITS],
     )

@@ -53,7 +53,7 @@ def _driver_note(repository: Repository, driver: str, named: dict[str, str]) -> 
     where = f"{paths[0]}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
     known = repository.run("config", "--get", f"merge.{driver}.driver", check=False)
     if known.status == 0:
-        return f"the merge driver {driver} of this machine's git took part in merging {where}"
+        return f"the merge driver {driver} of this machine's git applies to {where}"
     return (
         f"{where} asks for the merge driver {driver}, which this machine's git does not have: "
         "merged as text"

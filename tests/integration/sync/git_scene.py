@@ -28,12 +28,14 @@ class Scene:
 
     def git(self, *arguments: str, **variables: str) -> str:
         """Standard output of a git command that must succeed, stripped."""
-        return self.raw(*arguments, **variables).decode("utf-8", "surrogateescape").strip()
+        return self.raw(*arguments, variables=variables).decode("utf-8", "surrogateescape").strip()
 
-    def raw(self, *arguments: str, stdin: bytes = b"", **variables: str) -> bytes:
+    def raw(
+        self, *arguments: str | bytes, stdin: bytes = b"", variables: dict[str, str] | None = None
+    ) -> bytes:
         """Standard output of a git command that must succeed."""
         date = f"@{self.clock} +0200"
-        environment = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date, **variables}
+        environment = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date, **(variables or {})}
         done = subprocess.run(
             ["git", *arguments],
             cwd=self.path,
