@@ -12,6 +12,7 @@ from ciwm.records import BuildRecord, Environment, RecordFile, Revision
 
 if TYPE_CHECKING:
     from ciwm.bench.plan import BenchRequest
+    from ciwm.git import Repository
 
 
 class SavedRequest(RecordFile):
@@ -34,7 +35,7 @@ def saved(request: BenchRequest, run_id: str, at: datetime, host: Environment) -
     return SavedRequest(
         id=run_id,
         started_at=at,
-        repository=str(request.repository.path.resolve()),
+        repository=str(home(request.repository)),
         config=request.config,
         base=request.base,
         head=request.head,
@@ -43,6 +44,11 @@ def saved(request: BenchRequest, run_id: str, at: datetime, host: Environment) -
         only=request.only,
         environment=host,
     )
+
+
+def home(repository: Repository) -> Path:
+    """What a run remembers its repository by: the top of the checkout, or the bare repository."""
+    return (repository.root or repository.path).resolve()
 
 
 def with_budget(request: SavedRequest, budget_s: float) -> SavedRequest:
@@ -61,6 +67,10 @@ def refuse_changes(old: SavedRequest, config: Config | None, host: Environment) 
             "resume it where it was begun, or start a new run",
         )
     for side, build in (("base", old.base), ("head", old.head)):
+        if not build.ok:
+            raise EnvironmentFailure(
+                f"the {side} of this run did not build ({build.status})", "start a new run"
+            )
         if not Path(build.directory).is_dir():
             raise EnvironmentFailure(
                 f"the {side} build of this run is gone: {build.directory}", "start a new run"

@@ -33,19 +33,19 @@ class _Log:
         self._folds = os.environ.get("GITHUB_ACTIONS") == "true"
 
     def say(self, line: str) -> None:
-        click.echo(line, err=True)
+        with contextlib.suppress(OSError):  # nobody reads any more: measuring goes on
+            click.echo(line, err=True)
 
-    def chatter(self, line: str) -> None:
-        click.echo(line, err=True)
+    chatter = say
 
     @contextlib.contextmanager
     def group(self, title: str) -> Iterator[None]:
-        click.echo(f"::group::{title}" if self._folds else title, err=True)
+        self.say(f"::group::{title}" if self._folds else title)
         try:
             yield
         finally:
             if self._folds:
-                click.echo("::endgroup::", err=True)
+                self.say("::endgroup::")
 
 
 class _Terminal:
