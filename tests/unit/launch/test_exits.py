@@ -26,29 +26,29 @@ def log(tmp_path: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("status", "text", "oom_killed", "exit_reason", "detail"),
+    ("status", "text", "kills", "ending"),
     [
-        (-11, FAULT, False, "signal", "SIGSEGV in step, steps.py:12"),
-        (139, "", False, "signal", "SIGSEGV"),
-        (-9, "", True, "oom", "the kernel killed it for memory (oom_kill of its cgroup)"),
-        (137, "", True, "oom", "the kernel killed it for memory (oom_kill of its cgroup)"),
-        (1, "worker 3 died\n", True, "oom", "the kernel killed it for memory (oom_kill of"),
-        (-6, "terminate called: 'std::bad_alloc'\n", False, "oom", "std::bad_alloc"),
-        (2, "usage: x\n\nerror: no such option \x1b[31m--json\x1b[0m\n\n", False, "failed", "exit"),
-        (3, "", False, "failed", "exit status 3"),
-        (255, "x", False, "failed", "exit status 255: x"),
+        (-11, FAULT, 0, ("signal", "SIGSEGV in step, steps.py:12")),
+        (139, "", 0, ("signal", "SIGSEGV")),
+        (-9, "", 1, ("oom", "the kernel killed it for memory (oom_kill of its cgroup)")),
+        (137, "", 1, ("oom", "the kernel killed it for memory (oom_kill of its cgroup)")),
+        (1, "worker 3 died\n", 1, ("oom", "the kernel killed it for memory (oom_kill of")),
+        (-6, "terminate called: 'std::bad_alloc'\n", 0, ("oom", "std::bad_alloc")),
+        (2, "usage: x\n\nerror: no such option \x1b[31m--json\x1b[0m\n\n", 0, ("failed", "exit")),
+        (3, "", 0, ("failed", "exit status 3")),
+        (255, "x", 0, ("failed", "exit status 255: x")),
     ],
 )
 def test_a_status_and_a_log_make_a_reason_and_a_line(
-    tmp_path: Path, status: int, text: str, oom_killed: bool, exit_reason: str, detail: str
+    tmp_path: Path, status: int, text: str, kills: int, ending: tuple[str, str]
 ) -> None:
     ended = Ended(status, 1.0, "exited", 0)
 
-    found = classify(ended, Journal(), log(tmp_path, text), oom_killed=oom_killed)
+    found = classify(ended, Journal(), log(tmp_path, text), oom_killed=kills > 0)
 
     assert found is not None
-    assert found.exit == exit_reason
-    assert found.detail.startswith(detail)
+    assert found.exit == ending[0]
+    assert found.detail.startswith(ending[1])
     assert found.detail.isprintable()
 
 

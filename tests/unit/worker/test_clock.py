@@ -39,7 +39,7 @@ class FakeCuda:
 
 
 def use_torch(monkeypatch: pytest.MonkeyPatch, **parts: Any) -> None:
-    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(**parts))  # type: ignore[arg-type]
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(**parts))
 
 
 def test_without_torch_the_wall_is_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
