@@ -62,7 +62,7 @@ class BlockRunner:
                 )
                 launch, _ = run_launch(order, self.site, limits)
                 block.append(launch)
-                self.say(describe(launch))
+                self.say(describe(launch, workload))
         return block
 
     @contextlib.contextmanager
@@ -114,7 +114,7 @@ def _wanted(side: Side, block: list[Launch], turn: Turn, schedule: Schedule) -> 
     return not seen and not schedule.has_outcome(turn.workload, side)
 
 
-def describe(launch: Launch) -> str:
+def describe(launch: Launch, workload: WorkloadConfig) -> str:
     """One line on a launch: where it stands, how it ended, what it measured."""
     attempt = f" (attempt {launch.attempt + 1})" if launch.attempt else ""
     head = f"{launch.workload} block {launch.block + 1}{attempt} {launch.side}: "
@@ -122,6 +122,7 @@ def describe(launch: Launch) -> str:
     if launch.exit != "ok":
         return f"{head}{launch.exit} after {took}: {launch.detail}"
     note = f"; {launch.detail}" if launch.detail == LOADED_NOTHING else ""
-    medians = [f"{one.metric} P50 {median(one.values):.4g}" for one in launch.samples[:1]]
+    first = launch.samples[0]
+    unit = workload.declared_metrics[first.metric].unit
     more = f" (+{len(launch.samples) - 1} series)" if len(launch.samples) > 1 else ""
-    return f"{head}{took}, {', '.join(medians)}{more}{note}"
+    return f"{head}{took}, {first.metric} P50 {median(first.values):.4g} {unit}{more}{note}"
