@@ -124,6 +124,21 @@ class BuildConfig(_Section):
     python_path: tuple[str, ...] = (".",)
     cache_limit_gib: float = Field(default=20, gt=0)
 
+    @field_validator("command", "python")
+    @classmethod
+    def _one_argument(cls, value: str | None) -> str | None:
+        if value is not None and (not value.strip() or "\0" in value):
+            raise ValueError("must not be empty or hold a NUL character")
+        return value
+
+    @field_validator("env")
+    @classmethod
+    def _variables(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, text in value.items():
+            if not re.fullmatch(r"[^=\0]+", name) or "\0" in text:
+                raise ValueError(f"{name!r} cannot be an environment variable with that value")
+        return value
+
 
 class MetricConfig(_Section):
     """Unit and direction are stated, never guessed."""

@@ -6,13 +6,13 @@ setsid or daemonises is still found and killed: when the command ends, when told
 the controller dies, by SIGKILL too (its pidfd becomes readable, or the request pipe ends).
 
 fd 0  the request (see `read_request`), then `T` to stop; end of file means that nobody listens
-fd 1  the report: `pid N`, or `error ERRNO`; then `ended STATUS SECONDS PEAK_BYTES REASON`
+fd 1  the report: `pid N`, then `ended STATUS SECONDS PEAK_BYTES REASON`;
+      or `error ERRNO cwd|command`
 fd 2  the log, which is both outputs of the command
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import resource
 import select
@@ -66,8 +66,12 @@ def prctl(option: int, argument: int) -> None:
     ctypes.CDLL(None).prctl(option, argument, 0, 0, 0)
 
 
+class CannotStart(Exception):  # noqa: N818  the wording of the report
+    """The command could not start: the errno, and whether the folder or the command is to blame."""
+
+
 def start(request: Request) -> int:
-    """Start the command as leader of its own process group; its pid, or OSError."""
+    """Start the command as leader of its own process group, and return its pid."""
     told, tell = os.pipe()
     guard = os.getpid()
     pid = os.fork()
@@ -75,17 +79,20 @@ def start(request: Request) -> int:
         try:
             _become(request, guard)
         except OSError as error:
-            os.write(tell, str(error.errno).encode())
+            where = "cwd" if error.filename == request.cwd else "command"
+            os.write(tell, f"{error.errno} {where}".encode())
         finally:
             os._exit(127)
     os.close(tell)
-    with contextlib.suppress(OSError):
+    try:
         os.setpgid(pid, pid)
-    failure = os.read(told, 16)
+    except OSError:  # it was quicker, or is gone
+        pass
+    failure = os.read(told, 32)
     os.close(told)
     if failure:
         os.waitpid(pid, 0)
-        raise OSError(int(failure), os.strerror(int(failure)))
+        raise CannotStart(failure.decode())
     return pid
 
 
@@ -177,8 +184,7 @@ class Watch:
             return
         self.reason = "stopped" if self.status is None else self.reason
         self.deadline = time.monotonic() + self.request.grace_s
-        with contextlib.suppress(OSError):
-            os.killpg(self.pid, signal.SIGTERM)
+        _kill(-self.pid, signal.SIGTERM)
 
 
 def wake_on_signals() -> int:
@@ -209,12 +215,13 @@ def descendants() -> dict[int, int]:
     """Every process below us that still runs, with its process group."""
     below: dict[int, list[tuple[int, int]]] = {}
     for name in os.listdir("/proc"):
-        if name.isdigit():
-            with contextlib.suppress(OSError, ValueError, IndexError):
-                with open(f"/proc/{name}/stat", "rb") as file:
-                    state, parent, leader = file.read().rpartition(b")")[2].split()[:3]
-                if state not in (b"Z", b"X"):
-                    below.setdefault(int(parent), []).append((int(name), int(leader)))
+        try:
+            with open(f"/proc/{int(name)}/stat", "rb") as file:
+                state, parent, leader = file.read().rpartition(b")")[2].split()[:3]
+        except (OSError, ValueError):  # no process, or one that has just gone
+            continue
+        if state not in (b"Z", b"X"):
+            below.setdefault(int(parent), []).append((int(name), int(leader)))
     found: dict[int, int] = {}
     todo = [os.getpid()]
     while todo:
@@ -237,22 +244,28 @@ def freeze_descendants() -> None:
 
 
 def _kill(pid: int, number: int) -> None:
-    with contextlib.suppress(OSError):
+    try:
         os.kill(pid, number)
+    except OSError:  # gone already, or not ours to kill
+        pass
 
 
 def keep_from_command() -> None:
     """Descriptors handed to us (a card's lock) stay ours: the command does not inherit them."""
     for name in os.listdir("/proc/self/fd"):
         if int(name) > 2:  # noqa: PLR2004  the three standard ones are set up for it
-            with contextlib.suppress(OSError):
+            try:
                 os.set_inheritable(int(name), False)  # noqa: FBT003  its only signature
+            except OSError:  # the descriptor of the listing itself
+                pass
 
 
 def report(line: str) -> None:
     """Tell the controller, if it still lives."""
-    with contextlib.suppress(OSError):
+    try:
         os.write(1, line.encode() + b"\n")
+    except OSError:
+        pass
 
 
 def main() -> None:
@@ -265,8 +278,8 @@ def main() -> None:
     wake = wake_on_signals()
     try:
         pid = start(request)
-    except OSError as error:
-        report(f"error {error.errno}")
+    except CannotStart as error:
+        report(f"error {error}")
         return
     report(f"pid {pid}")
     watch = Watch(pid, request, wake)
@@ -278,3 +291,4 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
+    os._exit(0)  # nothing is left to tidy up, and the controller is waiting

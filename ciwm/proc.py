@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Literal
 
 from ciwm.credentials import is_secret
 from ciwm.errors import LaunchError
+from ciwm.log_tail import LogTail
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,8 +50,7 @@ STRIPPED_NAMES = frozenset(
 )
 GRACE_S = 5.0
 POLL_S = 0.1  # how often a growing log and `stop` are looked at; an end is noticed at once
-CHUNK_BYTES = 1 << 16
-CHUNKS_A_TURN = 64  # an endless writer must not keep us from looking at the clock
+LONGEST_WAIT_S = 86400.0  # poll(2) counts milliseconds in an int
 GUARD = Path(__file__).with_name("guard.py")
 
 End = Literal["exited", "timeout", "interrupted"]
@@ -108,24 +108,20 @@ def run_logged(
     """
     deadline = time.monotonic() + timeout_s
     with log.open("ab") as sink:
-        tail = _Tail(log, sink.tell(), on_line)
+        tail = LogTail(log, sink.tell(), on_line)
         guard = _Guard(sink, keep_open)
     try:
         guard.request(command, cwd, env)
         end = _follow(guard, tail, deadline, on_start, stop)
-    except BaseException:
-        guard.stop()
-        guard.finish(GRACE_S + 1)
-        raise
-    finally:
-        guard.finish(None)
+    finally:  # after an error or a second Ctrl-C all that still runs is killed at once
+        guard.finish()
         tail.close()
     return guard.ended(end)
 
 
 def _follow(
     guard: _Guard,
-    tail: _Tail,
+    tail: LogTail,
     deadline: float,
     on_start: Callable[[int], None] | None,
     stop: threading.Event | None,
@@ -158,6 +154,7 @@ class _Guard:
         self.pid: int | None = None
         self.over = False
         self._report = b""
+        self._command = self._cwd = ""
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-S", str(GUARD)],
             cwd="/",
@@ -179,8 +176,11 @@ class _Guard:
 
     def request(self, command: Sequence[str], cwd: Path, env: Mapping[str, str]) -> None:
         """Ask for the command; a refusal to start it shows in the report."""
+        self._command, self._cwd = command[0], str(cwd)
         fields = [str(os.getpid()), str(GRACE_S), str(len(command)), *command, str(cwd)]
         fields += [f"{name}={value}" for name, value in env.items()]
+        if any("\0" in field for field in fields):
+            raise ValueError("a command, folder or variable holds a NUL byte")
         payload = b"\0".join(os.fsencode(field) for field in fields)
         self._send(b"%d\n" % len(payload) + payload)
 
@@ -198,7 +198,8 @@ class _Guard:
 
     def wait(self, timeout_s: float | None) -> None:
         """Wait for the next report, at most `timeout_s`; raises OSError when nothing started."""
-        if not self._poll.poll(None if timeout_s is None else timeout_s * 1000):
+        limit_ms = None if timeout_s is None else min(timeout_s, LONGEST_WAIT_S) * 1000
+        if not self._poll.poll(limit_ms):
             return
         data = self._output.read(4096)
         self._report += data
@@ -208,13 +209,11 @@ class _Guard:
             if word == b"pid":
                 self.pid = int(rest[0])
             elif word == b"error":
-                raise OSError(int(rest[0]), os.strerror(int(rest[0])))
+                blamed = self._cwd if rest[1] == b"cwd" else self._command
+                raise OSError(int(rest[0]), os.strerror(int(rest[0])), blamed)
 
-    def finish(self, timeout_s: float | None) -> None:
-        """Let the guard end by itself for `timeout_s`, then close the pipe: it kills and ends."""
-        if timeout_s is not None:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout_s)
+    def finish(self) -> None:
+        """Close the request pipe, at whose end the guard kills what is left, and wait for it."""
         assert self._process.stdin is not None  # noqa: S101  we asked for the pipe
         self._process.stdin.close()
         self._process.wait()
@@ -230,56 +229,14 @@ class _Guard:
                 return Ended(int(status), float(duration_s), end, int(peak))
         status_of_guard = self._process.returncode
         if status_of_guard < 0:  # killed, and the command with it (its parent-death signal)
+            if self.pid is not None:
+                with contextlib.suppress(OSError):
+                    os.killpg(self.pid, signal.SIGKILL)
             return Ended(status_of_guard, 0.0, end, 0)
         raise LaunchError(
             f"the process that guards a command ended with status {status_of_guard}",
             "its words are in the log",
         )
-
-
-class _Tail:
-    """Reads a growing log from an offset, and hands over whole lines."""
-
-    def __init__(self, log: Path, offset: int, on_line: Callable[[str], None] | None) -> None:
-        self.wanted = on_line is not None
-        self._on_line = on_line
-        self._file = log.open("rb") if on_line is not None else None
-        self._rest = b""
-        if self._file is not None:
-            self._file.seek(offset)
-
-    def show(self) -> bool:
-        """Hand over what has come, within bounds; whether there may be more."""
-        if self._file is None:
-            return False
-        for _ in range(CHUNKS_A_TURN):
-            chunk = self._file.read(CHUNK_BYTES)
-            if not chunk:
-                return False
-            *lines, self._rest = (self._rest + chunk).split(b"\n")
-            for line in lines:
-                self._hand_over(line)
-            if len(self._rest) > CHUNK_BYTES:  # a line without an end, in pieces
-                self._hand_over(self._rest)
-                self._rest = b""
-        return True
-
-    def show_rest(self) -> None:
-        """Hand over all that is left, the unfinished last line too."""
-        while self.show():
-            pass
-        if self._rest:
-            self._hand_over(self._rest)
-            self._rest = b""
-
-    def _hand_over(self, line: bytes) -> None:
-        if self._on_line is not None:
-            self._on_line(line.decode("utf-8", "replace").rstrip("\r"))
-
-    def close(self) -> None:
-        """Close the log."""
-        if self._file is not None:
-            self._file.close()
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from typing import TYPE_CHECKING
@@ -51,12 +52,13 @@ def build(
     try:
         record = _cached_or_made(job, fresh=fresh)
         if record.status != "cached":
-            evict(("builds", "worktrees"), recipe.cache_limit_gib * 2**30)
+            _make_room(job)
     except OSError as error:
-        raise BuildError(
-            f"cannot build in {job.directory}: {error.strerror or error}",
-            "make room (ciwm clean), or set CIWM_CACHE_DIR to a folder on another disk",
-        ) from error
+        hint = "set CIWM_CACHE_DIR to a folder we may write to"
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            hint = "make room (ciwm clean), or set CIWM_CACHE_DIR to a folder on another disk"
+        reason = error.strerror or str(error)
+        raise BuildError(f"cannot build in {job.directory}: {reason}", hint) from error
     return record
 
 
@@ -75,8 +77,9 @@ def _job(
 ) -> Job:
     kind: Kind = "builds" if recipe.command or recipe.venv else "worktrees"
     search_path = recipe_environment(recipe).get("PATH", os.defpath)
-    made_by_recipe = "/" in recipe.python and not recipe.python.startswith("/")
-    python = None if made_by_recipe else find_python(recipe.python, search_path)
+    named = os.path.expanduser(recipe.python)  # noqa: PTH111  "python3" is no path
+    made_by_recipe = "/" in named and not named.startswith("/")
+    python = None if made_by_recipe else find_python(named, search_path)
     key = build_key(revision.tree, recipe, python)
     say, mask = on_line or (lambda _line: None), masker()
     return Job(
@@ -86,56 +89,59 @@ def _job(
         python=python,
         key=key,
         directory=kind_directory(kind) / key[:NAME_DIGITS],
+        lock=entry_lock(kind, key[:NAME_DIGITS]),
         say=lambda line: say(mask(line)),
         stop=stop,
     )
 
 
 def _cached_or_made(job: Job, *, fresh: bool) -> BuildRecord:
-    lock = _own_lock(job)
+    held = _held.pop(job.directory, None)
+    if held is not None:
+        held.release()
+    lock = job.lock
     try:
         while True:
-            if not fresh and _take(lock, job, shared=True):
+            if not fresh and _take(job, shared=True):
                 found = _usable(job)
                 if found is not None:
-                    return _kept(job, lock, found)
+                    return _kept(job, found)
                 lock.release()
-            if not _take(lock, job, shared=False):
+            if not _take(job, shared=False):
                 return job.record("interrupted")
             record = (None if fresh else _usable(job)) or _made(job)
             if not record.ok or lock.share():
-                return _kept(job, lock, record)
+                return _kept(job, record)
             fresh = False  # another process got in between and removed it: look again
     except BaseException:
         lock.release()
         raise
 
 
-def _own_lock(job: Job) -> Flock:
-    """The lock of the job's entry, what this process held of it given back."""
-    held = _held.pop(job.directory, None)
-    if held is not None:
-        held.release()
-    kind: Kind = "builds" if job.directory.parent.name == "builds" else "worktrees"
-    return entry_lock(kind, job.directory.name)
-
-
-def _take(lock: Flock, job: Job, *, shared: bool) -> bool:
-    return lock.take(
+def _take(job: Job, *, shared: bool) -> bool:
+    return job.lock.take(
         shared=shared,
         on_wait=lambda holder: job.say(f"ciwm: waiting for {job.directory.name}: used by {holder}"),
         stop=job.stop,
     )
 
 
-def _kept(job: Job, lock: Flock, record: BuildRecord) -> BuildRecord:
+def _kept(job: Job, record: BuildRecord) -> BuildRecord:
     """The record, its lock held on when the build can be used."""
-    mark_used(lock)
+    mark_used(job.directory)
     if record.ok:
-        _held[job.directory] = lock
+        _held[job.directory] = job.lock
     else:
-        lock.release()
+        job.lock.release()
     return record
+
+
+def _make_room(job: Job) -> None:
+    """Keep the cache under its cap."""
+    limit_bytes = job.recipe.cache_limit_gib * 2**30
+    for removal in evict(("builds", "worktrees"), limit_bytes=limit_bytes):
+        if not removal.kept_because:
+            job.say(f"ciwm: the cache was over its cap: removed {removal.entry.name}")
 
 
 def _made(job: Job) -> BuildRecord:

@@ -1,13 +1,14 @@
 """The cache folder: builds, worktrees and runs, with sizes, locks and eviction.
 
-An entry is a folder `KIND/NAME`; its lock file stands in `locks/`, and the lock file's time is when
-the entry was last used. Whoever uses an entry holds a shared lock, whoever makes or removes it an
+An entry is a folder `KIND/NAME`, whose time is when it was last used; its lock file stands in
+`locks/`. Whoever uses an entry holds a shared lock, whoever makes or removes it an
 exclusive one, so that neither a concurrent job nor a killed one leaves something half made in use.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import shutil
 import stat
@@ -77,9 +78,10 @@ def entry_lock(kind: Kind, name: str) -> Flock:
     return Flock(directory / f"{kind}-{name}.lock")
 
 
-def mark_used(lock: Flock) -> None:
+def mark_used(path: Path) -> None:
     """Note that an entry is used now; its lock must be held."""
-    os.utime(lock.fileno)
+    with contextlib.suppress(FileNotFoundError):
+        os.utime(path)
 
 
 def entries(kind: Kind) -> list[Entry]:
@@ -92,14 +94,26 @@ def entries(kind: Kind) -> list[Entry]:
     return sorted(found, key=lambda entry: entry.used_at)
 
 
-def evict(kinds: Iterable[Kind], limit_bytes: float, *, dry_run: bool = False) -> list[Removal]:
-    """Remove the longest unused entries until all of these kinds fit; what is in use stays."""
-    _empty_trash()
+def evict(
+    kinds: Iterable[Kind],
+    *,
+    limit_bytes: float | None = None,
+    older_than_s: float | None = None,
+    dry_run: bool = False,
+) -> list[Removal]:
+    """Remove what nobody used for that long, then the longest unused until the rest fits.
+
+    What is in use stays, and is named in the answer. With `dry_run` nothing is removed.
+    """
+    if not dry_run:
+        _empty_trash()
     found = sorted((e for kind in kinds for e in entries(kind)), key=lambda entry: entry.used_at)
     total = sum(entry.size_bytes for entry in found)
+    before = time.time() - (math.inf if older_than_s is None else older_than_s)
+    limit = math.inf if limit_bytes is None else limit_bytes
     removals = []
     for entry in found:
-        if total <= limit_bytes:
+        if entry.used_at > before and total <= limit:
             break
         removals.append(remove(entry, dry_run=dry_run))
         if not removals[-1].kept_because:
@@ -107,44 +121,40 @@ def evict(kinds: Iterable[Kind], limit_bytes: float, *, dry_run: bool = False) -
     return removals
 
 
-def evict_unused(
-    kinds: Iterable[Kind], older_than_s: float, *, dry_run: bool = False
-) -> list[Removal]:
-    """Remove what nobody used for that long; what is in use stays."""
-    _empty_trash()
-    before = time.time() - older_than_s
-    found = [entry for kind in kinds for entry in entries(kind) if entry.used_at <= before]
-    return [remove(entry, dry_run=dry_run) for entry in found]
-
-
 def remove(entry: Entry, *, dry_run: bool = False) -> Removal:
     """Remove an entry unless somebody uses it."""
     lock = entry_lock(entry.kind, entry.name)
+    left = None
     try:
         if not lock.take(timeout_s=0):
             return Removal(entry, f"in use by {lock.holder()}")
         if not dry_run:
-            discard(entry.path)
+            left = discard(entry.path)
             lock.path.unlink(missing_ok=True)
     except OSError as error:
         return Removal(entry, f"{error.strerror}: {error.filename}")
     finally:
         lock.release()
-    return Removal(entry)
+    return Removal(entry, f"some of it cannot be removed: {left}" if left else "")
 
 
-def discard(path: Path) -> None:
-    """Remove a folder of the cache at once; a kill half way leaves it in the trash, never broken.
+def discard(path: Path) -> Path | None:
+    """Put a folder of the cache out of the way and remove it; what of it could not be removed.
 
-    Raises OSError, the trash keeping what could not be removed.
+    The first step is a rename: a kill half way leaves something in the trash, never an entry that
+    is half gone. Raises OSError when the rename fails.
     """
     if not path.exists():
-        return
+        return None
     trash = cache_root() / "trash"
     trash.mkdir(exist_ok=True)
     doomed = trash / uuid.uuid4().hex
     path.rename(doomed)
-    _remove_tree(doomed)
+    try:
+        _remove_tree(doomed)
+    except OSError:  # files of another user, made by a container: the next eviction tries again
+        return doomed
+    return None
 
 
 def _empty_trash() -> None:
@@ -186,8 +196,7 @@ def disk_usage_bytes(path: Path) -> int:
 def _used_at(kind: Kind, path: Path) -> float:
     if kind != "runs" and not (path / RECORD).exists():
         return 0.0
-    times = [0.0]
-    for found in (path, entry_lock(kind, path.name).path):
-        with contextlib.suppress(OSError):
-            times.append(found.stat().st_mtime)
-    return max(times)
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0

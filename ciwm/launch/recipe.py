@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ciwm.config import BuildConfig
     from ciwm.git import Repository
+    from ciwm.launch.flock import Flock
     from ciwm.proc import Ended
     from ciwm.records.build import BuildStatus, Revision
 
@@ -48,7 +49,8 @@ BUILD_VARIABLES = re.compile(
 class Job:
     """One build to be made, with everything its steps need.
 
-    `python` is None when the recipe itself makes the interpreter, in the worktree.
+    `python` is None when the recipe itself makes the interpreter, in the worktree. The lock of
+    `directory` is held alone while the build is made.
     """
 
     repository: Repository
@@ -57,6 +59,7 @@ class Job:
     python: Interpreter | None
     key: str
     directory: Path
+    lock: Flock
     say: Callable[[str], None]
     stop: threading.Event | None
 
@@ -125,6 +128,7 @@ def build_key(tree: str, recipe: BuildConfig, python: Interpreter | None) -> str
 def make(job: Job) -> BuildRecord:
     """Check out and run the recipe in an empty folder; raises BuildError, OSError."""
     job.directory.mkdir(parents=True)
+    job.log.touch()
     lacks = check_out(job.repository, job.revision.sha, job.tree, lambda line: _note(job, line))
     lacking = json.dumps([asdict(lack) for lack in lacks])
     (job.directory / LACKING).write_text(lacking, encoding="utf-8")
@@ -173,6 +177,7 @@ def _run(job: Job, command: str, env: dict[str, str]) -> Ended:
         timeout_s=job.recipe.timeout_s,
         on_line=job.say,
         stop=job.stop,
+        keep_open=(job.lock.fileno,),  # when we are killed, nobody builds here before all is gone
     )
 
 

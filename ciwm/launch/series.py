@@ -66,6 +66,9 @@ def family(workloads: Iterable[WorkloadConfig], gate: GateConfig) -> tuple[Serie
 
 def check_workload(workload: WorkloadConfig) -> None:
     """Raise ConfigError, with what to write instead, for a workload that cannot be launched."""
+    texts = [workload.command, *(value for values in workload.params.values() for value in values)]
+    if any("\0" in text for text in texts if isinstance(text, str)):
+        raise ConfigError(f"workload {workload.id}: a command or parameter holds a NUL character")
     if workload.devices > 1 and workload.python is not None:
         raise ConfigError(
             f"workload {workload.id}: devices = {workload.devices}: a python workload is one "

@@ -133,7 +133,7 @@ def _run(order: Order, site: Site, limits: Limits, folder: Path) -> tuple[Ended,
             keep_open=limits.keep_open,
         )
     except OSError as error:
-        why = shortened(f"cannot start {command[0]}: {error.strerror or error}")
+        why = shortened(f"cannot start {error.filename or command[0]}: {error.strerror or error}")
         return Ended(1, 0.0, "exited", 0), Verdict("failed", why)
     return ended, None
 

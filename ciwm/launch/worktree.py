@@ -21,9 +21,17 @@ from ciwm.git import Repository
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-SETTINGS = ("-c", "core.hooksPath=/dev/null", "-c", "advice.detachedHead=false")
+VARIABLES = {
+    "GIT_LFS_SKIP_SMUDGE": "1",  # it would fetch; `_fill_lfs` copies what the clone has
+    "GIT_CONFIG_COUNT": "1",  # the user's own hooks have no business in a build
+    "GIT_CONFIG_KEY_0": "core.hooksPath",
+    "GIT_CONFIG_VALUE_0": "/dev/null",
+}
 POINTER = re.compile(
     rb"version https://git-lfs\.github\.com/spec/v1\n(?:.*\n)*oid sha256:([0-9a-f]{64})\n"
+)
+WRITE_FAILED = re.compile(
+    r"unable to (write|create)|cannot create|No space left|quota", re.IGNORECASE
 )
 LARGEST_POINTER_BYTES = 1024
 _URL_USER = re.compile(r"(?<=://)[^/@]*@")
@@ -73,7 +81,7 @@ def check_out(
     try:
         lacks = _check_out(source, sha, directory, prefix="")
     except GitError as error:
-        raise _explained(error, repository, sha) from error
+        raise _explained(error, repository, sha, directory) from error
     for lack in lacks:
         say(str(lack))
     return lacks
@@ -93,14 +101,14 @@ def still_lacking(repository: Repository, lacks: tuple[Lack, ...]) -> bool:
 def _check_out(source: Source, sha: str, directory: Path, prefix: str) -> tuple[Lack, ...]:
     directory.mkdir(parents=True, exist_ok=True)
     tree = _borrowing(source, directory)
-    tree.run(*SETTINGS, "checkout", "--quiet", "--force", "--detach", sha)
+    tree.run("checkout", "--quiet", "--force", "--detach", sha)
     return (*_fill_lfs(source, tree, prefix), *_fill_submodules(source, tree, sha, prefix))
 
 
 def _borrowing(source: Source, directory: Path) -> Repository:
     """A new repository with the objects, the tags, the depth and the remote of the source."""
     algorithm = source.repository.text("rev-parse", "--show-object-format")
-    tree = Repository(directory).with_variables(GIT_LFS_SKIP_SMUDGE="1")
+    tree = Repository(directory).with_variables(**VARIABLES)
     tree.run("init", "--quiet", "--template=", f"--object-format={algorithm}")
     git = directory / ".git"
     (git / "objects" / "info").mkdir(exist_ok=True)
@@ -214,13 +222,18 @@ def _lfs_object(source: Source, identity: str) -> Path:
     return folder / "objects" / identity[:2] / identity[2:4] / identity
 
 
-def _explained(error: GitError, repository: Repository, sha: str) -> BuildError:
+def _explained(error: GitError, repository: Repository, sha: str, directory: Path) -> BuildError:
     message = f"cannot check out {sha[:12]}: {error.message}"
-    if "No space left" in error.message or "quota" in error.message:
-        return BuildError(message, "make room: ciwm clean, or set CIWM_CACHE_DIR to another disk")
-    if repository.is_partial:
+    if WRITE_FAILED.search(error.message):
+        free_mib = shutil.disk_usage(directory).free / 2**20
         return BuildError(
-            f"{message}: this is a partial clone without all files of that revision",
-            "git fetch --refetch --no-filter REMOTE, or clone without --filter",
+            f"{message} ({free_mib:.0f} MiB free there)",
+            "make room (ciwm clean), or set CIWM_CACHE_DIR to a folder on another disk",
+        )
+    if repository.is_partial:
+        remote = next(iter(repository.lines("remote")), "origin")
+        return BuildError(
+            f"{message}; this is a partial clone without all files of that revision",
+            f"git fetch --refetch --no-filter {remote}, or clone without --filter",
         )
     return BuildError(message, "see: git fsck --connectivity-only")

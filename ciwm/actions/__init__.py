@@ -1,0 +1,13 @@
+"""The GitHub Actions runner: the event a job is for, and what a step tells the runner."""
+
+from ciwm.actions.event import NO_COMMIT, Event, PullRequest, read_event
+from ciwm.actions.runner import SUMMARY_LIMIT_BYTES, Runner
+
+__all__ = [
+    "NO_COMMIT",
+    "SUMMARY_LIMIT_BYTES",
+    "Event",
+    "PullRequest",
+    "Runner",
+    "read_event",
+]

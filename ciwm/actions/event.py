@@ -1,0 +1,199 @@
+"""The event a workflow runs for, read from the payload GitHub leaves for every step."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ciwm.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+NO_COMMIT = "0" * 40  # what `before` is when a branch is new, and `after` when it is deleted
+_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REPOSITORY = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+")
+_ABOUT_A_COMMIT = ("workflow_run", "check_run", "check_suite")
+
+
+@dataclass(frozen=True)
+class PullRequest:
+    """The pull request of an event.
+
+    `from_fork`: its head is in another repository than its base, or in one that is gone; then the
+    job's own token is read-only. (Whether the repository itself is a fork says nothing.)
+    """
+
+    number: int
+    head_sha: str
+    base_sha: str
+    base_ref: str
+    from_fork: bool
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened; None where the event has no such thing.
+
+    `before` and `after` are the tips of a push, or base and head of a merge group; for a workflow
+    or check run, `after` is its commit.
+    """
+
+    name: str
+    action: str | None
+    repository: str
+    default_branch: str | None
+    ref: str | None
+    pull_request: PullRequest | None
+    before: str | None
+    after: str | None
+    run_url: str | None
+
+
+def read_event(variables: Mapping[str, str]) -> Event:
+    """The event of this job, by GITHUB_EVENT_NAME and GITHUB_EVENT_PATH.
+
+    Raises UsageError when there is none, or it is not what GitHub sends.
+    """
+    name = variables.get("GITHUB_EVENT_NAME")
+    if not name:
+        raise UsageError(
+            "there is no event: GITHUB_EVENT_NAME is not set",
+            "this runs in a GitHub Actions job; elsewhere, name the revisions",
+        )
+    payload = _Payload(name, _read(variables))
+    before, after = _span(name, payload)
+    return Event(
+        name=name,
+        action=payload.text("action", optional=True),
+        repository=_repository(payload, variables),
+        default_branch=payload.text("repository", "default_branch", optional=True),
+        ref=payload.text("ref", optional=True) or variables.get("GITHUB_REF") or None,
+        pull_request=_pull_request(name, payload),
+        before=before,
+        after=after,
+        run_url=_run_url(variables),
+    )
+
+
+def _read(variables: Mapping[str, str]) -> dict[str, Any]:
+    stated = variables.get("GITHUB_EVENT_PATH")
+    if not stated:
+        raise UsageError("there is no event: GITHUB_EVENT_PATH is not set")
+    try:
+        data = json.loads(Path(stated).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read the event {stated}: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the event {stated} is not JSON: {error}") from error
+    if not isinstance(data, dict):
+        raise UsageError(f"the event {stated} is not an object")
+    return data
+
+
+@dataclass(frozen=True)
+class _Payload:
+    """A payload whose parts are checked as they are taken."""
+
+    event: str
+    data: dict[str, Any]
+
+    def value(self, *path: str) -> Any:
+        """What is at a path; None where a part of it is missing."""
+        value: Any = self.data
+        for key in path:
+            value = value.get(key) if isinstance(value, dict) else None
+        return value
+
+    def text(self, *path: str, optional: bool = False) -> str | None:
+        """A text; raises UsageError when it is something else, or missing and not `optional`."""
+        value = self.value(*path)
+        if value is None and optional:
+            return None
+        if not isinstance(value, str) or not value:
+            raise self.wrong(*path)
+        return value
+
+    def sha(self, *path: str) -> str:
+        """A full commit id."""
+        value = self.value(*path)
+        if not isinstance(value, str) or not _SHA.fullmatch(value):
+            raise self.wrong(*path)
+        return value
+
+    def number(self, *path: str) -> int:
+        """A number of a pull request."""
+        value = self.value(*path)
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise self.wrong(*path)
+        return value
+
+    def wrong(self, *path: str) -> UsageError:
+        """The error that names a missing or malformed part."""
+        where = ".".join(path)
+        return UsageError(
+            f"the {self.event} event is not GitHub's: {where} is missing or malformed"
+        )
+
+
+def _repository(payload: _Payload, variables: Mapping[str, str]) -> str:
+    name = payload.value("repository", "full_name") or variables.get("GITHUB_REPOSITORY")
+    if not isinstance(name, str) or not _REPOSITORY.fullmatch(name):
+        raise payload.wrong("repository", "full_name")
+    return name
+
+
+def _span(name: str, payload: _Payload) -> tuple[str | None, str | None]:
+    if name == "push":
+        return payload.sha("before"), payload.sha("after")
+    if name == "merge_group":
+        return payload.sha("merge_group", "base_sha"), payload.sha("merge_group", "head_sha")
+    if name in _ABOUT_A_COMMIT:
+        return None, payload.sha(name, "head_sha")
+    return None, None
+
+
+def _pull_request(name: str, payload: _Payload) -> PullRequest | None:
+    if name in _ABOUT_A_COMMIT:
+        return _only_pull_request(name, payload)
+    if not isinstance(payload.value("pull_request"), dict):
+        if name in {"pull_request", "pull_request_target"}:
+            raise payload.wrong("pull_request")
+        return None
+    here = payload.value("pull_request", "base", "repo", "full_name")
+    here = here or payload.value("repository", "full_name")
+    theirs = payload.value("pull_request", "head", "repo", "full_name")
+    return PullRequest(
+        number=payload.number("pull_request", "number"),
+        head_sha=payload.sha("pull_request", "head", "sha"),
+        base_sha=payload.sha("pull_request", "base", "sha"),
+        base_ref=payload.text("pull_request", "base", "ref") or "",
+        from_fork=here is None or theirs != here,
+    )
+
+
+def _only_pull_request(name: str, payload: _Payload) -> PullRequest | None:
+    """The one pull request of a run; GitHub lists none for a fork's, and none is chosen of many."""
+    listed = payload.value(name, "pull_requests")
+    if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], dict):
+        return None
+    one = _Payload(f"{name} pull_requests[0]", listed[0])
+    theirs = one.value("head", "repo", "id")
+    return PullRequest(
+        number=one.number("number"),
+        head_sha=one.sha("head", "sha"),
+        base_sha=one.sha("base", "sha"),
+        base_ref=one.text("base", "ref") or "",
+        from_fork=theirs is None or theirs != one.value("base", "repo", "id"),
+    )
+
+
+def _run_url(variables: Mapping[str, str]) -> str | None:
+    names = ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "GITHUB_RUN_ID")
+    server, repository, run = (variables.get(name) for name in names)
+    if not (server and repository and run):
+        return None
+    return f"{server}/{repository}/actions/runs/{run}"

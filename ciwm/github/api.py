@@ -1,0 +1,277 @@
+"""One connection to GitHub, and what ciwm asks of it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ciwm.errors import UsageError
+from ciwm.github.failures import NotFoundError, asking, graphql_failure
+from ciwm.github.retry import Patience, retry_policy
+from ciwm.github.values import Check, CheckRun, Comment
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import github
+    import github.CheckRun
+    import github.IssueComment
+    import github.Repository
+    from typing_extensions import Self
+
+    from ciwm.github.values import Annotation, StatusState
+
+API_URL = "https://api.github.com"
+ANNOTATIONS_A_REQUEST = 50
+_VIEWER = "query { viewer { login } }"
+_COMMENTS = "pull-requests: write"
+_CHECKS = "checks: write"
+_STATUSES = "statuses: write"
+
+
+def connect(
+    token: str | None,
+    api_url: str = API_URL,
+    *,
+    graphql_url: str | None = None,
+    patience: Patience | None = None,
+) -> GitHub:
+    """A connection; nothing is asked yet. Raises UsageError for an address or token that cannot be.
+
+    `graphql_url` defaults to the one beside `api_url`, GitHub Enterprise Server's included.
+    """
+    for url in (api_url, graphql_url or api_url):
+        if urlsplit(url).scheme not in {"http", "https"} or not urlsplit(url).hostname:
+            raise UsageError(f"not the address of a GitHub API: {url!r}", f"such as {API_URL}")
+    token = (token or "").strip() or None
+    if token is not None and not (token.isascii() and token.isprintable() and " " not in token):
+        raise UsageError(
+            "the token holds characters that no token has", "set CIWM_TOKEN to it alone"
+        )
+    return GitHub(token, api_url.rstrip("/"), graphql_url, patience or Patience())
+
+
+def connect_from(variables: Mapping[str, str], patience: Patience | None = None) -> GitHub | None:
+    """A connection as the environment states it; None without CIWM_TOKEN and GITHUB_TOKEN."""
+    token = variables.get("CIWM_TOKEN") or variables.get("GITHUB_TOKEN")
+    if not token or not token.strip():
+        return None
+    return connect(
+        token,
+        variables.get("GITHUB_API_URL") or API_URL,
+        graphql_url=variables.get("GITHUB_GRAPHQL_URL") or None,
+        patience=patience,
+    )
+
+
+class GitHub:
+    """Comments, checks and statuses; every failure is a GitHubError with one line and its mend."""
+
+    def __init__(
+        self, token: str | None, api_url: str, graphql_url: str | None, patience: Patience
+    ) -> None:
+        self._token = token
+        self.api_url = api_url
+        self.graphql_url = graphql_url
+        self.patience = patience
+
+    def __repr__(self) -> str:
+        return f"GitHub({self.api_url!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the connections back."""
+        if "_client" in vars(self):
+            self._client.close()
+
+    @cached_property
+    def _client(self) -> github.Github:
+        from github import Auth, Github
+
+        return Github(
+            auth=Auth.Token(self._token) if self._token else None,
+            base_url=self.api_url,
+            timeout=self.patience.timeout_s,
+            per_page=100,
+            retry=retry_policy(self.patience),
+            seconds_between_requests=None,
+            seconds_between_writes=None,
+            user_agent="ciwm",
+            lazy=True,  # nothing is asked but what is needed
+        )
+
+    def _repository(self, name: str) -> github.Repository.Repository:
+        return self._client.get_repo(name)
+
+    def viewer_login(self) -> str:
+        """The login whose token this is, asked once, by GraphQL.
+
+        GitHub refuses `GET /user` to a job's own token.
+        """
+        return self._viewer
+
+    @cached_property
+    def _viewer(self) -> str:
+        with asking("learn whose token this is", token=self._token):
+            requester = self._client.requester
+            url = self.graphql_url or requester.graphql_url
+            headers, data = requester.requestJsonAndCheck("POST", url, input={"query": _VIEWER})
+            failure = graphql_failure(data, headers)
+            if failure is not None:
+                raise failure
+            login: str = data["data"]["viewer"]["login"]
+            return login
+
+    def is_ours(self, comment: Comment) -> bool:
+        """Whether the owner of this token wrote a comment; GraphQL may leave out an app's [bot]."""
+        if comment.author == self._viewer:
+            return True
+        return comment.by_app and comment.author == f"{self._viewer}[bot]"
+
+    def comments(self, repository: str, number: int) -> tuple[Comment, ...]:
+        """All comments of a pull request or issue, oldest first, from all pages."""
+        with asking(f"read the comments of {repository}#{number}", token=self._token):
+            issue = self._repository(repository).get_issue(number)
+            return tuple(_comment(found) for found in issue.get_comments())
+
+    def create_comment(self, repository: str, number: int, body: str) -> Comment:
+        """A new comment; raises UnreachableError when it is unknown whether it was made."""
+        with asking(f"comment on {repository}#{number}", token=self._token, needs=_COMMENTS):
+            issue = self._repository(repository).get_issue(number)
+            return _comment(issue.create_comment(body))
+
+    def edit_comment(self, repository: str, number: int, comment: int, body: str) -> None:
+        """Replace the text of a comment on issue `number`."""
+        with asking(
+            f"edit comment {comment} of {repository}#{number}", token=self._token, needs=_COMMENTS
+        ):
+            self._repository(repository).get_issue(number).get_comment(comment).edit(body)
+
+    def delete_comment(self, repository: str, number: int, comment: int) -> None:
+        """Remove a comment; one that is gone already is no error."""
+        try:
+            with asking(
+                f"delete comment {comment} of {repository}#{number}",
+                token=self._token,
+                needs=_COMMENTS,
+            ):
+                self._repository(repository).get_issue(number).get_comment(comment).delete()
+        except NotFoundError:
+            return
+
+    def check_runs(self, repository: str, sha: str, name: str) -> tuple[CheckRun, ...]:
+        """All check runs of that name on a commit, newest first."""
+        with asking(f"read the checks of {sha[:12]}", token=self._token, needs="checks: read"):
+            commit = self._repository(repository).get_commit(sha)
+            # the latest alone would hide ours behind a job of that name that started later
+            runs = commit.get_check_runs(check_name=name, filter="all")
+            return tuple(sorted(map(_check_run, runs), key=lambda run: run.id, reverse=True))
+
+    def create_check(self, repository: str, check: Check) -> CheckRun:
+        """A new completed check run; annotations beyond 50 are added by further requests."""
+        first, rest = _batches(check.annotations)
+        with asking(f"post the check on {check.sha[:12]}", token=self._token, needs=_CHECKS):
+            run = self._repository(repository).create_check_run(
+                head_sha=check.sha, **_described(check, first)
+            )
+            for more in rest:
+                run.edit(output=_output(check, more))
+            return _check_run(run)
+
+    def edit_check(self, repository: str, run: int, check: Check) -> CheckRun:
+        """Replace what a check run says; annotations are added to those it has."""
+        first, rest = _batches(check.annotations)
+        with asking(f"edit the check on {check.sha[:12]}", token=self._token, needs=_CHECKS):
+            found = self._repository(repository).get_check_run(run)
+            found.edit(**_described(check, first))
+            for more in rest:
+                found.edit(output=_output(check, more))
+            return _check_run(found)
+
+    def create_status(
+        self, repository: str, sha: str, state: StatusState, description: str, url: str | None
+    ) -> None:
+        """A commit status named ciwm; the description is cut to GitHub's 140 characters."""
+        from github.GithubObject import NotSet
+
+        with asking(f"post the status of {sha[:12]}", token=self._token, needs=_STATUSES):
+            self._repository(repository).get_commit(sha).create_status(
+                state,
+                target_url=url or NotSet,
+                description=description if len(description) <= 140 else description[:139] + "…",  # noqa: PLR2004
+                context="ciwm",
+            )
+
+    def head_sha(self, repository: str, number: int) -> str:
+        """The commit at the tip of a pull request."""
+        with asking(f"read pull request {repository}#{number}", token=self._token):
+            sha: str = self._repository(repository).get_pull(number).head.sha
+            return sha
+
+
+def _comment(found: github.IssueComment.IssueComment) -> Comment:
+    user = found.user
+    return Comment(
+        id=found.id,
+        author=user.login if user else "ghost",  # the account is gone
+        by_app=bool(user) and user.type == "Bot",
+        body=found.body or "",
+        url=found.html_url,
+    )
+
+
+def _check_run(found: github.CheckRun.CheckRun) -> CheckRun:
+    output = found.output
+    return CheckRun(
+        id=found.id,
+        name=found.name,
+        external_id=found.external_id or "",
+        conclusion=found.conclusion,
+        title=output.title or "",
+        summary=output.summary or "",
+        annotations_count=output.annotations_count or 0,
+        url=found.html_url or "",
+    )
+
+
+def _batches(
+    annotations: tuple[Annotation, ...],
+) -> tuple[tuple[Annotation, ...], list[tuple[Annotation, ...]]]:
+    """The first 50, and the rest by 50."""
+    size = ANNOTATIONS_A_REQUEST
+    rest = range(size, len(annotations), size)
+    return annotations[:size], [annotations[start : start + size] for start in rest]
+
+
+def _described(check: Check, annotations: tuple[Annotation, ...]) -> dict[str, Any]:
+    details = {"details_url": check.details_url} if check.details_url else {}
+    return {
+        "name": check.name,
+        "external_id": check.external_id,
+        "status": "completed",
+        "conclusion": check.conclusion,
+        "output": _output(check, annotations),
+        **details,
+    }
+
+
+def _output(check: Check, annotations: tuple[Annotation, ...]) -> dict[str, Any]:
+    remarks = [
+        {
+            "path": one.path,
+            "start_line": one.start_line,
+            "end_line": one.end_line,
+            "annotation_level": one.level,
+            "message": one.message,
+            **({"title": one.title} if one.title else {}),
+        }
+        for one in annotations
+    ]
+    said: dict[str, Any] = {"title": check.title, "summary": check.summary}
+    return {**said, "annotations": remarks} if remarks else said

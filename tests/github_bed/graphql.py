@@ -1,0 +1,109 @@
+"""GitHub's GraphQL: the official schema, executed for the little our clients ask."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from graphql import build_schema, graphql_sync
+
+from tests.github_bed import npm
+from tests.github_bed.answers import Answer, Refusal, answer
+
+if TYPE_CHECKING:
+    from graphql import GraphQLError, GraphQLSchema
+
+    from tests.github_bed.proxy import Proxy, Request
+    from tests.github_bed.state import Token
+
+
+class Graph:
+    """The schema (built at the first query: 1.3 s) and the resolvers."""
+
+    @cached_property
+    def schema(self) -> GraphQLSchema:
+        """GitHub's schema."""
+        text = npm.data_file(npm.GRAPHQL_SCHEMA).read_text(encoding="utf-8")
+        return build_schema(text, assume_valid=True, no_location=True)
+
+    def answer(self, proxy: Proxy, request: Request, token: Token | None) -> Answer:
+        """Run a query; what the schema refuses is a violation and GitHub's 200 with errors."""
+        if token is None:
+            raise Refusal(401, "This endpoint requires you to be authenticated.")
+        if request.method != "POST" or not isinstance(request.json, dict):
+            proxy.state.violation(f"{request.method} /graphql is not a query")
+            raise Refusal(400, "Problems parsing JSON")
+        given = request.json
+        with proxy.state.lock:
+            result = graphql_sync(
+                self.schema,
+                given.get("query", ""),
+                root_value=_Root(proxy, token),
+                variable_values=given.get("variables"),
+            )
+        for error in result.errors or ():
+            if not isinstance(error.original_error, _NotFoundError):
+                proxy.state.violation(f"GraphQL: {error.message}")
+        said = [_error(error) for error in result.errors or ()]
+        return answer({"data": result.data, **({"errors": said} if said else {})})
+
+
+class _NotFoundError(Exception):
+    pass
+
+
+def _error(error: GraphQLError) -> dict[str, Any]:
+    kind = {"type": "NOT_FOUND"} if isinstance(error.original_error, _NotFoundError) else {}
+    return {**kind, **error.formatted}
+
+
+class _Root:
+    """The query root: who asks, and repositories by name."""
+
+    def __init__(self, proxy: Proxy, token: Token) -> None:
+        self.proxy = proxy
+        self.token = token
+
+    def viewer(self, _info: object) -> dict[str, Any]:
+        """Whose token it is; for a job's own token too, which `GET /user` refuses."""
+        return {"__typename": "User", "login": self.token.login, "id": f"U_{self.token.login}"}
+
+    def repository(self, _info: object, owner: str, name: str, **_: object) -> dict[str, Any]:
+        """A repository and its pull requests."""
+        path = f"/repos/{owner}/{name}"
+        found = self.proxy.emulator.call("GET", path)
+        if found.status_code == 404:
+            raise _NotFoundError(
+                f"Could not resolve to a Repository with the name '{owner}/{name}'."
+            )
+        said = found.json()
+        return {
+            "__typename": "Repository",
+            "id": said["node_id"],
+            "name": said["name"],
+            "nameWithOwner": said["full_name"],
+            "pullRequest": lambda _info, number: self._pull_request(path, number),
+        }
+
+    def _pull_request(self, path: str, number: int) -> dict[str, Any]:
+        found = self.proxy.emulator.call("GET", f"{path}/pulls/{number}")
+        if found.status_code == 404:
+            raise _NotFoundError(f"Could not resolve to a PullRequest with the number of {number}.")
+        said = found.json()
+        real = self.proxy.state.to_client
+        head = self.proxy.emulator.json(
+            "GET", f"/repos/{said['head']['repo']['full_name']}/branches/{said['head']['ref']}"
+        )
+        return {
+            "__typename": "PullRequest",
+            "id": said["node_id"],
+            "number": number,
+            "title": said["title"],
+            "state": "MERGED" if said["merged"] else said["state"].upper(),
+            "headRefOid": real(head["commit"]["sha"].encode()).decode(),
+            "baseRefOid": real(said["base"]["sha"].encode()).decode(),
+            "headRefName": said["head"]["ref"],
+            "baseRefName": said["base"]["ref"],
+            "isCrossRepository": said["head"]["repo"]["full_name"]
+            != said["base"]["repo"]["full_name"],
+        }

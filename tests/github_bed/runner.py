@@ -1,0 +1,149 @@
+"""The GitHub Actions runner: workflows of a local checkout, run for real by `act` in host mode."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tests.need import need
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+LABELS = ("ubuntu-latest", "ubuntu-24.04", "ubuntu-22.04", "self-hosted", "linux", "x64", "gpu")
+_ANNOTATIONS = {"error", "warning", "notice"}
+
+
+@dataclass(frozen=True)
+class Annotation:
+    """A workflow command that GitHub shows beside the code or the job."""
+
+    level: str
+    message: str
+    properties: dict[str, str]
+
+
+@dataclass(frozen=True)
+class ActResult:
+    """What a run left. `outputs` are the steps', a later step's winning; `log` is plain text."""
+
+    rc: int
+    outputs: dict[str, str]
+    summary: str
+    annotations: tuple[Annotation, ...]
+    steps: dict[str, str]
+    jobs: dict[str, str]
+    log: str
+    events: tuple[dict[str, Any], ...] = field(repr=False)
+
+
+class Act:
+    """Runs workflows; every call has its own home, cache and temporary folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.program = need("node", "act")  # node runs JavaScript actions, and checkout
+        self.runs = 0
+
+    def __call__(
+        self,
+        event_name: str,
+        *,
+        checkout: Path,
+        event: Mapping[str, Any] | None = None,
+        token: str = "",
+        env: Mapping[str, str] | None = None,
+        actions: Mapping[str, Path] | None = None,
+        arguments: tuple[str, ...] = (),
+        timeout_s: float = 240,
+    ) -> ActResult:
+        """Run the workflows of `checkout` (a git repository) for an event.
+
+        `env` reaches every step; `actions` maps "owner/name@ref" to the folder used for it;
+        `arguments` go to act as they are ("--job", "test", "--var", "LIMIT=3").
+        """
+        self.runs += 1
+        here = self.folder / f"act-{self.runs}"
+        (here / "home").mkdir(parents=True)
+        (here / "event.json").write_text(json.dumps(event or {}), encoding="utf-8")
+        (here / "secrets").write_text(f"GITHUB_TOKEN={token}\n" if token else "", encoding="utf-8")
+        command = [self.program, event_name, "--directory", str(checkout)]
+        command += ["--eventpath", str(here / "event.json"), "--secret-file", str(here / "secrets")]
+        command += ["--env-file", str(here / "none"), "--var-file", str(here / "none")]
+        command += ["--json", "--pull=false", "--action-cache-path", str(here / "actions")]
+        # its servers would listen on the machine's outward address
+        command += ["--no-cache-server", "--cache-server-addr", "127.0.0.1"]
+        command += ["--artifact-server-addr", "127.0.0.1"]
+        for label in LABELS:
+            command += ["-P", f"{label}=-self-hosted"]
+        for name, value in (env or {}).items():
+            command += ["--env", f"{name}={value}"]
+        for name, path in (actions or {}).items():
+            command += ["--local-repository", f"{name}={path}"]
+        done = subprocess.run(
+            [*command, *arguments],
+            cwd=checkout,
+            env=_environment(here / "home"),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+        return _result(done)
+
+
+def _environment(home: Path) -> dict[str, str]:
+    """The machine's PATH and locale, and nothing of the user's settings or of an outer runner."""
+    kept = {"PATH", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "SSL_CERT_FILE"}
+    found = {name: value for name, value in os.environ.items() if name in kept}
+    return {**found, "HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config")}
+
+
+def _result(done: subprocess.CompletedProcess[str]) -> ActResult:
+    events = tuple(_events(done.stdout))
+    lines = [str(event.get("msg", "")).rstrip("\n") for event in events]
+    return ActResult(
+        rc=done.returncode,
+        outputs={
+            event["name"]: event["arg"]
+            for event in events
+            if event.get("command") == "set-output" and "name" in event
+        },
+        summary="".join(
+            str(event.get("content", "")) for event in events if event.get("command") == "summary"
+        ),
+        annotations=tuple(
+            Annotation(event["command"], str(event.get("arg", "")), event.get("kvPairs") or {})
+            for event in events
+            if event.get("command") in _ANNOTATIONS
+        ),
+        steps={
+            event["step"]: event["stepResult"]
+            for event in events
+            if "stepResult" in event and event.get("stage") == "Main"
+        },
+        jobs={
+            event.get("jobID", event.get("job", "")): event["jobResult"]
+            for event in events
+            if "jobResult" in event
+        },
+        log=re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(lines) + done.stderr),
+        events=events,
+    )
+
+
+def _events(text: str) -> list[dict[str, Any]]:
+    found = []
+    for line in text.splitlines():
+        try:
+            event = json.loads(line)
+        except ValueError:
+            event = {"msg": line}
+        found.append(event if isinstance(event, dict) else {"msg": line})
+    return found
