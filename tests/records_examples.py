@@ -14,6 +14,7 @@ from ciwm.records import (
     Launch,
     LaunchCount,
     Plan,
+    RecordFile,
     Revision,
     Run,
     Samples,
@@ -38,6 +39,7 @@ from ciwm.records.sync import (
     Shape,
     Upstream,
 )
+from ciwm.report.headline import headline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -249,6 +251,7 @@ def conflicts(files: int = 2) -> Conflicts:
             path="vllm/v1/core/kv_cache_manager.py",
             kind="content",
             message="CONFLICT (content): Merge conflict in vllm/v1/core/kv_cache_manager.py",
+            hunk_count=2,
             hunks=(Hunk(start_line=88, text=CONFLICT), Hunk(start_line=240, text=CONFLICT)),
         ),
         ConflictedFile(
@@ -260,6 +263,7 @@ def conflicts(files: int = 2) -> Conflicts:
             ConflictedFile(
                 path=f"vllm/model_executor/models/model_{index:03d}.py",
                 kind="content",
+                hunk_count=1,
                 hunks=(Hunk(start_line=10 + index, text=CONFLICT),),
             )
             for index in range(max(0, files - 2))
@@ -483,7 +487,19 @@ def bump(**changes: Any) -> BumpReport:
         "run_summary": "24 launches of 3 series in 8 min",
         "verdict": verdict(),
         "conclusion": "failure",
-        "headline": "1 of 3 series got slower, worst decode-8b[batch=1] step_time: +12.4 %",
         "exit_code": 1,
     }
-    return BumpReport(**{**fields, **changes})
+    told = {**fields, **changes}
+    line = headline(told["stages"], told["builds"], told["sync"], told["verdict"])
+    return BumpReport(**{"headline": line, **told})
+
+
+# in the order of ciwm.records.FILES
+ONE_OF_EACH: tuple[RecordFile, ...] = (
+    environment(),
+    failed_build(),
+    run(),
+    sync(),
+    verdict("failed", "missing", "regressed", "void", "inconclusive", "waived", "new"),
+    bump(sync_base=clean_sync(), builds=(build("base"), failed_build())),
+)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Literal
+
+from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
@@ -33,11 +34,11 @@ class BumpReport(RecordFile):
     (what the bump pays for).
     """
 
-    generated_at: datetime
+    generated_at: AwareDatetime
     ciwm_version: str
     repository: str
-    base: Revision | None
-    head: Revision | None
+    base: Revision | None = None
+    head: Revision | None = None
     pull_request: int | None = None
     check_sha: str | None = None
     run_url: str | None = None

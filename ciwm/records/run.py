@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Literal
 
-from pydantic import Field
+from pydantic import AwareDatetime, Field
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
@@ -73,7 +72,7 @@ class Launch(Record):
     block: int
     attempt: int = 0
     position: int
-    started_at: datetime
+    started_at: AwareDatetime
     duration_s: float
     exit: ExitReason
     exit_code: int | None = None
@@ -85,9 +84,14 @@ class Launch(Record):
 
 
 class Plan(Record):
-    """Frozen before the first launch: the seed, the block design, and the family of tests."""
+    """Frozen before the first launch: the seed, the block design, and the family of tests.
+
+    `order` is "seeded" when the seed gave the order of launches, "unknown" for foreign samples,
+    "apart" when the sides were not measured together.
+    """
 
     seed: int
+    order: Literal["seeded", "unknown", "apart"] = "seeded"
     launches_per_side_in_block: int = 2
     max_launches: int
     family: tuple[Series, ...]
@@ -109,8 +113,8 @@ class Run(RecordFile):
     """Everything one `ciwm bench` measured."""
 
     id: str
-    started_at: datetime
-    ended_at: datetime | None = None
+    started_at: AwareDatetime
+    ended_at: AwareDatetime | None = None
     plan: Plan
     base: Arm
     head: Arm

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Literal
+
+from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
 
@@ -15,7 +16,7 @@ class Upstream(Record):
 
     ref: str
     sha: str
-    committed_at: datetime
+    committed_at: AwareDatetime
 
 
 class Downstream(Record):
@@ -23,7 +24,7 @@ class Downstream(Record):
 
     ref: str
     sha: str
-    committed_at: datetime
+    committed_at: AwareDatetime
 
 
 class Shape(Record):
@@ -52,7 +53,7 @@ class CarriedCommit(Record):
 
     sha: str
     author: str
-    authored_at: datetime
+    authored_at: AwareDatetime
     subject: str
 
 
@@ -93,11 +94,15 @@ class Hunk(Record):
 
 
 class ConflictedFile(Record):
-    """A file the trial merge could not merge, the kind git named, and its regions."""
+    """A file the trial merge could not merge, the kind git named, and its regions.
+
+    `hunk_count` counts all regions; `hunks` may hold fewer, as the text is bounded.
+    """
 
     path: str
     kind: str
     message: str = ""
+    hunk_count: int = 0
     hunks: tuple[Hunk, ...] = ()
 
 
@@ -113,7 +118,7 @@ class Conflicts(Record):
 class SyncReport(RecordFile):
     """The sync cost at one moment; when `partial`, `notes` name what could not be computed."""
 
-    generated_at: datetime
+    generated_at: AwareDatetime
     repository: str
     upstream: Upstream
     downstream: Downstream

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.report.detail import words
+from ciwm.report.detail import clipped
 from ciwm.report.headline import rows_of, short
 
 if TYPE_CHECKING:
@@ -30,13 +30,14 @@ def answer(report: BumpReport) -> str:
 
 
 def next_step(report: BumpReport) -> str:
-    """What to do next, as safe Markdown: one or two sentences."""
+    """What to do next: one or two sentences of plain text."""
     return (
         _mend_build(report)
-        or _mend_stage(report)
         or _mend_series(report.verdict)
+        or _mend_stage(report)
         or _settle_doubt(report.verdict)
         or _prepare_sync(report)
+        or _measure_something(report)
         or "nothing to do."
     )
 
@@ -53,17 +54,18 @@ def _mend_build(report: BumpReport) -> str:
     if len(report.builds) > 1 and broken == [report.builds[0]]:
         return (
             "this change builds, but what it is compared with does not: "
-            "mend the base branch first (its last log lines are below)."
+            "mend the base branch first (its last log lines are in this report)."
         )
-    return "mend the build (its last log lines are below), then push."
+    return "mend the build (its last log lines are in this report), then push."
 
 
 def _mend_stage(report: BumpReport) -> str:
     for stage in stopped_stages(report):
         if stage.name == "build":
             continue
-        hint = words(stage.hint) or "see its message below"
-        return f"{hint}; then run this job again."
+        if stage.hint:
+            return f"{clipped(stage.hint, 300)}; then run this job again."
+        return f"run this job again ({stage.name} did not finish)."
     return ""
 
 
@@ -71,17 +73,14 @@ def _mend_series(verdict: Verdict | None) -> str:
     if verdict is None:
         return ""
     if rows_of(verdict, "failed"):
-        return "mend what fails to run on head (reasons in the table), then push."
+        return "mend what fails to run on head (the reasons are in the table), then push."
     if rows_of(verdict, "regressed"):
-        return (
-            "find what slowed it down (commands to reproduce are below), "
-            "mend it and push: this comment and the check will follow."
-        )
+        return "find what slowed it down, mend it and push; the check runs again by itself."
     if rows_of(verdict, "missing"):
         missing = short(rows_of(verdict, "missing")[0].series, 60)
         return (
-            f"bring the missing benchmark back, or list it ({words(missing)}) under "
-            "<code>[gate] removed</code> in <code>ciwm.toml</code>."
+            f"bring the missing benchmark back, or list it ({missing}) under "
+            "[gate] removed in ciwm.toml."
         )
     return ""
 
@@ -94,7 +93,7 @@ def _settle_doubt(verdict: Verdict | None) -> str:
     if rows_of(verdict, "inconclusive"):
         return (
             "nothing you must do. To get an answer, run the job again, or allow more launches "
-            "(<code>[gate] max_launches</code>)."
+            "([gate] max_launches in ciwm.toml)."
         )
     return ""
 
@@ -104,10 +103,16 @@ def _prepare_sync(report: BumpReport) -> str:
     if sync is None or not sync.behind.commits:
         return ""
     if sync.conflicts is None:
-        return "nothing for this change; see below what the sync report could not compute."
+        return "nothing for this change; the sync report says what it could not compute."
     if sync.conflicts.count:
         return (
-            "nothing for this change. The next sync with upstream needs the conflicts below "
-            "resolved by hand."
+            "nothing for this change. The next sync with upstream needs its conflicts resolved "
+            "by hand."
         )
     return ""
+
+
+def _measure_something(report: BumpReport) -> str:
+    if report.verdict is not None and report.verdict.series:
+        return ""
+    return "nothing you must do. To have speed judged too, declare a [[workload]] in ciwm.toml."

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ciwm.report.bump_answer import answer, next_step
 from ciwm.report.bump_parts import broken_builds, details_part, link, stages_part
 from ciwm.report.bump_sync import sync_part
-from ciwm.report.detail import FULL, RUNGS, Detail, words
+from ciwm.report.detail import FULL, RUNGS, Detail, longest, words
 from ciwm.report.series_table import benchmarks_section
 
 if TYPE_CHECKING:
@@ -23,31 +23,31 @@ SUMMARY_LIMIT = 1_000_000  # and cuts off a step summary of more than 1 MiB
 
 def comment_markdown(report: BumpReport, limit: int = COMMENT_LIMIT) -> str:
     """The comment: the longest rung that takes at most `limit` bytes of UTF-8."""
-    return _longest(report, RUNGS, limit)
+    return _fitted(report, RUNGS, limit)
 
 
 def summary_markdown(report: BumpReport) -> str:
     """The step summary: everything, as far as it goes into 1 MiB."""
-    return _longest(report, (FULL, *RUNGS), SUMMARY_LIMIT)
+    return _fitted(report, (FULL, *RUNGS), SUMMARY_LIMIT)
 
 
-def _longest(report: BumpReport, rungs: tuple[Detail, ...], limit: int) -> str:
-    for detail in rungs:
-        text = _whole(report, detail)
-        if len(text.encode()) <= limit:
-            return text
+def _fitted(report: BumpReport, rungs: tuple[Detail, ...], limit_bytes: int) -> str:
+    text = longest(lambda detail: _whole(report, detail), rungs, limit_bytes)
+    if text is not None:
+        return text
     for text in (_shortest(report), _refusal(report)):
-        if len(text.encode()) <= limit:
+        if len(text.encode()) <= limit_bytes:
             return text
-    return "ciwm: this report is too long to show."[:limit]
+    return "ciwm: this report is too long to show."[:limit_bytes]
 
 
 def _whole(report: BumpReport, detail: Detail) -> str:
+    built = all(build.ok for build in report.builds)
     parts = (
         *_opening(report),
         broken_builds(report, detail),
+        benchmarks_section(report.verdict, detail, built=built) if report.verdict else "",
         stages_part(report),
-        benchmarks_section(report.verdict, detail) if report.verdict else "",
         sync_part(report.sync, report.sync_base, detail) if report.sync else "",
         details_part(report),
         f"_Shortened: {detail.dropped} did not fit into one comment._" if detail.dropped else "",
@@ -57,7 +57,7 @@ def _whole(report: BumpReport, detail: Detail) -> str:
 
 
 def _opening(report: BumpReport) -> tuple[str, str]:
-    return f"### {words(answer(report))}", f"**Next:** {next_step(report)}"
+    return f"### {words(answer(report))}", f"**Next:** {words(next_step(report), 600)}"
 
 
 def _shortest(report: BumpReport) -> str:

@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import re
-import shlex
 from typing import TYPE_CHECKING
 
 from ciwm.report.bump_answer import stopped_stages
 from ciwm.report.detail import Detail, clipped, folded, name, words
-from ciwm.report.escape import fenced, inline
+from ciwm.report.escape import fenced
 from ciwm.report.figures import duration, plural
 
 if TYPE_CHECKING:
     from ciwm.records import BuildRecord, BumpReport, Environment, Revision
 
 _LOG_LINE_LIMIT = 400
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./=+-]{0,199}")
 _SAFE_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:/[A-Za-z0-9._~%-]*)*")
 
 
 def broken_builds(report: BumpReport, detail: Detail) -> str:
     """Each build that failed, with the last lines of its log in the open."""
-    parts = [_broken_build(side, build, detail) for side, build in _sided(report) if not build.ok]
+    parts = [
+        _broken_build(side, build, detail) for side, build in sided_builds(report) if not build.ok
+    ]
     return "\n\n".join(["#### Build", *parts]) if parts else ""
 
 
-def _sided(report: BumpReport) -> list[tuple[str, BuildRecord]]:
-    """Builds with their side: told by the sha where it is known, else by their order."""
+def sided_builds(report: BumpReport) -> list[tuple[str, BuildRecord]]:
+    """Each build with its side, told by its sha where that is known, else by the order."""
     sides = ("base", "head")
     named = {
         revision.sha: side
@@ -74,14 +76,12 @@ def details_part(report: BumpReport) -> str:
         _times(report),
     ]
     listed = "\n".join(f"- {fact}" for fact in facts if fact)
-    return folded(
-        "How this was measured, and how to reproduce it", f"{listed}\n\n{_repeat(report)}"
-    )
+    return folded("How this was measured, and how to reproduce it", listed, _repeat(report))
 
 
 def link(report: BumpReport) -> str:
     """The last line: the run and its files, and who says this."""
-    parts = [f"ciwm {inline(clipped(report.ciwm_version, 20))}"]
+    parts = [f"ciwm {words(report.ciwm_version, 20)}"]
     url = report.run_url or ""
     if len(url) < _LOG_LINE_LIMIT and _SAFE_URL.fullmatch(url):
         parts.insert(0, f"[Run, logs and full report]({url})")
@@ -102,7 +102,7 @@ def _built(report: BumpReport) -> str:
     told = [
         f"{side} {'taken from the cache' if build.status == 'cached' else build.status}"
         f" ({duration(build.duration_s)})"
-        for side, build in _sided(report)
+        for side, build in sided_builds(report)
     ]
     return f"Builds: {', '.join(told)}." if told else ""
 
@@ -112,12 +112,12 @@ def _machine(environment: Environment) -> str:
     for card in environment.accelerators:
         cards[card.name] = cards.get(card.name, 0) + 1
     parts = [
-        *(f"{number} × {words(clipped(card, 60))}" for card, number in list(cards.items())[:4]),
-        f"{words(clipped(environment.cpu_model, 80))} ({environment.cpu_count} usable)",
-        words(clipped(environment.os, 60)),
+        *(f"{number} × {words(card, 60)}" for card, number in list(cards.items())[:4]),
+        f"{words(environment.cpu_model, 80)} ({environment.cpu_count} usable)",
+        words(environment.os, 60),
     ]
     if environment.torch:
-        parts.append(f"torch {words(clipped(environment.torch, 40))}")
+        parts.append(f"torch {words(environment.torch, 40)}")
     return f"Machine: {', '.join(parts)}; fingerprint {name(environment.fingerprint)}."
 
 
@@ -144,19 +144,14 @@ def _times(report: BumpReport) -> str:
 
 
 def _repeat(report: BumpReport) -> str:
-    """The exact commands; whatever a repository controls is quoted for the shell."""
-    lines = [f"pip install ciwm=={shlex.quote(clipped(report.ciwm_version, 20))}"]
-    if report.base is not None and report.head is not None:
-        refs = [
-            shlex.quote(clipped(one.ref, 200))
-            for one in (report.base, report.head)
-            if not one.sha.startswith(one.ref)
-        ]
-        if refs:
-            lines.append(f"git fetch origin {' '.join(refs)}")
+    """The exact commands; one with an argument that might be an option or more is left out."""
+    shas = [one.sha for one in (report.base, report.head) if one is not None]
+    commands = [["pip install", f"ciwm=={report.ciwm_version}"]]
+    if shas:
+        commands.append(["git fetch origin", *shas])
     if report.sync is not None:
-        lines.append(f"ciwm sync-report {shlex.quote(clipped(report.sync.upstream.ref, 200))}")
-    if report.base is not None and report.head is not None and report.builds:
-        base, head = (shlex.quote(one.sha[:40]) for one in (report.base, report.head))
-        lines.append(f"ciwm bench {base} {head}")
-    return f"In a checkout of the repository:\n\n{fenced(chr(10).join(lines), 'sh')}"
+        commands.append(["ciwm sync-report", report.sync.upstream.ref])
+    if len(shas) > 1 and report.builds:
+        commands.append(["ciwm bench", *shas])
+    plain = [" ".join(command) for command in commands if all(map(_PLAIN.fullmatch, command[1:]))]
+    return f"In a checkout of the repository:\n\n{fenced(chr(10).join(plain), 'sh')}"

@@ -14,10 +14,12 @@ _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _FOLD = 10.0  # beyond ten times, a factor reads better than a percentage
 
 
-def plural(number: int, noun: str) -> str:
+def plural(number: int, noun: str, many: str = "") -> str:
     """A count with its noun: `1 file`, `2 files`, `1,204 launches`, `3 series`."""
     if number == 1 or noun.endswith("series"):
         return f"{number:,} {noun}"
+    if many:
+        return f"{number:,} {many}"
     return f"{number:,} {noun}{'es' if noun.endswith(('ch', 's', 'x')) else 's'}"
 
 

@@ -13,13 +13,12 @@ if TYPE_CHECKING:
     from ciwm.records.verdict import SeriesOutcome
 
 _NAME_LIMIT = 80
-_SAID: dict[SeriesOutcome, str] = {
+_BLOCKING: dict[SeriesOutcome, str] = {
     "failed": "failed to run",
     "missing": "went missing",
-    "regressed": "regressed",
-    "void": "could not be compared",
-    "inconclusive": "could not be decided",
+    "regressed": "got slower",
 }
+_DOUBTFUL: tuple[SeriesOutcome, ...] = ("void", "inconclusive")
 
 
 def headline(
@@ -32,8 +31,13 @@ def headline(
 
     `builds` are base's and head's, in this order. Whoever puts the line into Markdown escapes it.
     """
-    parts = (_builds(builds), _stopped(stages), _judged(verdict), _sync_cost(sync))
-    line = "; ".join(part for part in parts if part) or "nothing was compared"
+    broken, stopped = _builds(builds), _stopped(stages)
+    # what fails to run because it was never built needs no second mention
+    judged = "" if broken else _judged(verdict)
+    if verdict is None and not broken and not stopped:
+        judged = "no benchmark ran"
+    parts = ("; ".join(part for part in (broken, judged, stopped) if part), _sync_cost(sync))
+    line = ". ".join(part for part in parts if part)
     return line[0].upper() + line[1:]
 
 
@@ -78,25 +82,35 @@ def _judged(verdict: Verdict | None) -> str:
     if not verdict.series:
         return "no benchmark was compared"
     told = [
-        _counted(rows, len(verdict.series), words)
-        for outcome, words in _SAID.items()
+        (rows, _words(outcome, rows))
+        for outcome in _BLOCKING
         if (rows := rows_of(verdict, outcome))
     ]
-    return ", ".join(told) or _fine(verdict)
+    doubtful = [row for outcome in _DOUBTFUL for row in rows_of(verdict, outcome)]
+    if doubtful:
+        told.append((doubtful, "gave no clear answer"))
+    if not told:
+        return _fine(verdict)
+    total = plural(len(verdict.series), "benchmark")
+    if len(told) > 1:
+        return f"of {total}, {', '.join(f'{len(rows)} {words}' for rows, words in told)}"
+    rows, words = told[0]
+    example = "" if len(rows) > 1 or "(" in words else f" ({_named(rows[0])})"
+    return f"{len(rows)} of {total} {words}{example}"
 
 
-def _counted(rows: list[SeriesVerdict], total: int, words: str) -> str:
+def _words(outcome: SeriesOutcome, rows: list[SeriesVerdict]) -> str:
+    """What became of these, the largest change beside it."""
     worst = rows[0]
-    name = short(f"{worst.series} {worst.metric}")
-    if worst.outcome == "regressed" and worst.ratio:
-        words = "got slower" if all(_is_speed(row.unit) for row in rows) else "got worse"
-        name = f"{name} {change(worst.ratio)}"
-        if len(rows) == 1:
-            return f"1 of {plural(total, 'benchmark')} {words}: {name}"
-        return f"{len(rows)} of {plural(total, 'benchmark')} {words}, the worst {name}"
-    if len(rows) == 1:
-        return f"1 of {plural(total, 'benchmark')} {words}: {name}"
-    return f"{len(rows)} of {plural(total, 'benchmark')} {words}"
+    if outcome != "regressed" or not worst.ratio:
+        return _BLOCKING[outcome]
+    words = "got slower" if all(_is_speed(row.unit) for row in rows) else "got worse"
+    first = "worst: " if len(rows) > 1 else ""
+    return f"{words} ({first}{_named(worst)} {change(worst.ratio)})"
+
+
+def _named(row: SeriesVerdict) -> str:
+    return short(f"{row.series} {row.metric}")
 
 
 def _is_speed(unit: str) -> bool:
@@ -121,11 +135,11 @@ def _fine(verdict: Verdict) -> str:
 def _sync_cost(sync: SyncReport | None) -> str:
     if sync is None:
         return ""
-    upstream = short(sync.upstream.ref)
     if sync.behind.commits == 0:
-        return f"up to date with {upstream}"
+        return "Upstream sync: up to date"
     if sync.conflicts is None:
-        return f"{plural(sync.behind.commits, 'commit')} behind {upstream}, conflicts unknown"
+        behind = plural(sync.behind.commits, "commit")
+        return f"Upstream sync: {behind} behind, conflicts unknown"
     if sync.conflicts.count:
-        return f"a sync with {upstream} conflicts in {plural(sync.conflicts.count, 'file')}"
-    return f"a sync with {upstream} has no conflicts"
+        return f"Upstream sync: conflicts in {plural(sync.conflicts.count, 'file')}"
+    return "Upstream sync: no conflicts"

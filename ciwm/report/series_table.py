@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.records import SEVERITY
-from ciwm.report.detail import Detail, clipped, folded, more, name, words
+from ciwm.report.detail import Detail, folded, more, name, table, words
 from ciwm.report.figures import change, harm, plural, quantity
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ MARKS: dict[SeriesOutcome, str] = {
     "missing": "❌ missing",
     "regressed": "❌ regressed",
     "void": "⚠️ void",
-    "inconclusive": "⚠️ undecided",
+    "inconclusive": "⚠️ inconclusive",
     "waived": "⚠️ waived",
     "new": "🆕 new",
     "unchanged": "✅ unchanged",
@@ -27,6 +27,8 @@ MARKS: dict[SeriesOutcome, str] = {
 }
 QUIET: frozenset[SeriesOutcome] = frozenset({"unchanged", "improved", "new"})
 _REASON_LIMIT = 160
+_PROBLEMS = 5
+_NO_BREAK = "\N{NO-BREAK SPACE}"
 
 
 def by_severity(verdict: Verdict) -> list[SeriesVerdict]:
@@ -36,62 +38,86 @@ def by_severity(verdict: Verdict) -> list[SeriesVerdict]:
     )
 
 
-def benchmarks_section(verdict: Verdict, detail: Detail) -> str:
-    """What needs a look in an open table, the rest folded; empty when nothing was compared."""
+def benchmarks_section(verdict: Verdict, detail: Detail, *, built: bool = True) -> str:
+    """What needs a look in an open table, the rest folded; empty when nothing was compared.
+
+    Where a side was not `built`, that is the news, and all benchmarks are folded.
+    """
     rows = by_severity(verdict)
-    loud = [row for row in rows if row.outcome not in QUIET]
-    quiet = [row for row in rows if row.outcome in QUIET]
-    parts = []
-    if loud:
-        shown = loud[: detail.rows]
-        parts.append(f"#### Benchmarks\n\n{_table(shown)}{more(len(shown), len(loud), 'rows')}")
-    if quiet and detail.items:
-        shown = quiet[: detail.items]
-        table = _table(shown) + more(len(shown), len(quiet), "rows")
-        parts.append(folded(_quiet_summary(quiet, loud=bool(loud)), table))
-    elif quiet:
-        parts.append(_quiet_summary(quiet, loud=bool(loud)) + ".")
-    if verdict.problems:
-        parts.append("\n".join(f"- ⚠️ {words(text)}" for text in verdict.problems[:5]))
-    return "\n\n".join(parts)
+    loud = [row for row in rows if built and row.outcome not in QUIET]
+    opened = _worst(loud, detail.rows)
+    hidden = [row for row in loud if row not in opened]
+    quiet = [row for row in rows if row not in loud]
+    parts = [
+        f"#### Benchmarks\n\n{_table(opened)}" if opened else "",
+        _folded("more alarming", hidden, detail),
+        _folded("other" if loud else "", quiet, detail),
+        _problems(verdict),
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
-def _quiet_summary(quiet: Sequence[SeriesVerdict], *, loud: bool) -> str:
-    counts = {
-        outcome: sum(row.outcome == outcome for row in quiet)
-        for outcome in ("improved", "unchanged", "new")
-    }
-    told = ", ".join(f"{number} {outcome}" for outcome, number in counts.items() if number)
-    return f"{plural(len(quiet), 'other benchmark' if loud else 'benchmark')}: {told}"
+def _worst(rows: Sequence[SeriesVerdict], limit: int) -> list[SeriesVerdict]:
+    """At most so many rows, the worst of every outcome, so that none hides another."""
+    if len(rows) <= limit:
+        return list(rows)
+    places: dict[SeriesOutcome, int] = {}
+    ranked = []
+    for row in rows:
+        places[row.outcome] = places.get(row.outcome, 0) + 1
+        ranked.append((places[row.outcome], row))
+    kept = sorted(ranked, key=lambda pair: pair[0])[:limit]
+    return [row for row in rows if any(row is one for _, one in kept)]
+
+
+def _folded(which: str, rows: Sequence[SeriesVerdict], detail: Detail) -> str:
+    """The rows folded under a count by outcome; only the count where there is no room for them."""
+    if not rows:
+        return ""
+    outcomes = [outcome for outcome in reversed(SEVERITY) if _count(rows, outcome)]
+    told = ", ".join(f"{_count(rows, outcome)} {outcome}" for outcome in outcomes)
+    summary = f"{plural(len(rows), f'{which} benchmark'.strip())}: {told}"
+    if not detail.items:
+        return f"{summary}."
+    shown = rows[: detail.items]
+    return folded(summary, _table(shown) + more(len(shown), len(rows), "rows"))
+
+
+def _count(rows: Sequence[SeriesVerdict], outcome: SeriesOutcome) -> int:
+    return sum(row.outcome == outcome for row in rows)
+
+
+def _problems(verdict: Verdict) -> str:
+    shown = verdict.problems[:_PROBLEMS]
+    listed = "\n".join(f"- ⚠️ {words(text)}" for text in shown)
+    return listed + more(len(shown), len(verdict.problems), "remarks")
 
 
 def _table(rows: Sequence[SeriesVerdict]) -> str:
-    head = (
-        "| Benchmark | Result | Base | Head | Change (95% interval) | Limit |\n"
-        "| :-- | :-- | --: | --: | :-- | --: |"
-    )
-    return "\n".join([head, *(_row(row) for row in rows)])
+    headers = ("Benchmark", "Result", ">Base", ">Head", "Change (95% interval)", ">Limit")
+    return table(headers, [_cells(row) for row in rows])
 
 
-def _row(row: SeriesVerdict) -> str:
-    cells = (
-        f"{name(row.series)} {words(clipped(row.metric, 60))}",
-        MARKS[row.outcome],
+def _cells(row: SeriesVerdict) -> tuple[str, ...]:
+    return (
+        f"{name(row.series)} {words(row.metric, 60)}",
+        MARKS[row.outcome].replace(" ", _NO_BREAK),
         _value(row.base_value, row.unit),
         _value(row.head_value, row.unit),
         _change(row),
         _limit(row),
     )
-    return f"| {' | '.join(cells)} |"
 
 
 def _value(value: float | None, unit: str) -> str:
-    return "–" if value is None else quantity(value, words(clipped(unit, 20)))
+    if value is None:
+        return "–"
+    return quantity(value, words(unit, 20)).replace(" ", _NO_BREAK)
 
 
 def _change(row: SeriesVerdict) -> str:
     """The change with its interval; where figures do not decide, the reason beside it."""
-    reason = words(clipped(row.reason, _REASON_LIMIT))
+    reason = words(row.reason.removeprefix(f"{row.series} {row.metric}: "), _REASON_LIMIT)
     if row.ratio is None:
         return reason
     text = f"**{change(row.ratio)}**"

@@ -1,0 +1,72 @@
+"""The sentences that the terminal and the comment share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ciwm.report.figures import plural
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ciwm.records.sync import SyncReport
+
+
+def lines(added: int, removed: int) -> str:
+    """Lines added and removed."""
+    return f"+{added} -{removed} lines"
+
+
+def signed(added: int, removed: int) -> tuple[str, str]:
+    """Lines added and removed, as two cells."""
+    return f"+{added}" if added else "0", f"-{removed}" if removed else "0"
+
+
+def answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:
+    """What the merge would cost, in one sentence; `quote` makes names fit the page."""
+    upstream, downstream = quote(report.upstream.ref), quote(report.downstream.ref)
+    if report.behind.commits == 0:
+        return f"{downstream} already holds all of {upstream}: nothing to merge."
+    conflicts, merging = report.conflicts, f"Merging {upstream} into {downstream}"
+    if conflicts is None:
+        return f"{merging} could not be tried (see the notes)."
+    if conflicts.clean:
+        return f"{merging} is clean{', as far as it could be tried' if report.partial else ''}."
+    at_least = "at least " if report.partial else ""
+    return (
+        f"{merging} conflicts in {at_least}{plural(conflicts.count, 'file')} "
+        f"({plural(conflicts.hunks, 'hunk')})."
+    )
+
+
+def facts(report: SyncReport, quote: Callable[[str], str] = str) -> list[tuple[str, str]]:
+    """The figures by name; those that could not be measured say so."""
+    behind, base = report.behind, report.merge_base
+    more = len(report.merge_bases) - 1
+    main_line = f"({behind.first_parent} on the main line)"
+    return [
+        ("upstream", f"{quote(report.upstream.ref)} at {quote(report.upstream.sha[:12])}"),
+        ("downstream", f"{quote(report.downstream.ref)} at {quote(report.downstream.sha[:12])}"),
+        ("merge base", quote(base[:12]) + (f" and {more} more" if more else "")),
+        ("behind", f"{plural(behind.commits, 'commit')} {main_line}, {behind.days:.1f} days"),
+        ("ahead", plural(report.ahead.commits, "commit")),
+        ("carried", _carried(report)),
+        ("changed on both sides", _overlap(report)),
+    ]
+
+
+def _carried(report: SyncReport) -> str:
+    carried = report.carried
+    if carried is None:
+        return "not measured"
+    binaries = f", {plural(carried.binaries, 'binary', 'binaries')}" if carried.binaries else ""
+    already = f" ({carried.upstreamed_commits} more upstream already)"
+    return (
+        f"{plural(carried.commits, 'commit')}{already if carried.upstreamed_commits else ''}, "
+        f"{plural(carried.files, 'file')}{binaries}, "
+        f"{lines(carried.lines_added, carried.lines_removed)}"
+    )
+
+
+def _overlap(report: SyncReport) -> str:
+    return "not measured" if report.overlap is None else plural(report.overlap.files, "file")

@@ -1,0 +1,95 @@
+"""One run, one file: its place in a store, its bytes, and the marker that says a store is ours."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+from ciwm.errors import StoreError, UsageError
+from ciwm.records import Run, parse_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MARKER = "ciwm-store.json"
+README = "README.md"
+VERSION = 1
+# GitHub refuses files over 100 MB; a run that large is a mistake in the workload, say so early
+SIZE_LIMIT_BYTES = 95_000_000
+
+MARKER_BYTES = (json.dumps({"format": "ciwm-store", "version": VERSION}) + "\n").encode()
+README_BYTES = b"""# Runs kept by ciwm
+
+One file a run: `runs/YEAR/MONTH/MACHINE/ID.json`, MACHINE being the fingerprint of the machine it
+was measured on. Files are added and never changed. `ciwm schema Run` says what is in them.
+"""
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+_PATH = re.compile(r"runs/\d{4}/\d{2}/[0-9a-f]{16}/[A-Za-z0-9][A-Za-z0-9._-]{0,119}\.json")
+
+
+def path_of(run: Run) -> str:
+    """The run's path in a store: by year, month and fingerprint, so that no folder grows large."""
+    if not _ID.fullmatch(run.id):
+        raise StoreError(
+            f"the run's id {run.id[:120]!r} cannot name a file",
+            "use letters, digits, '.', '_' and '-' (at most 120)",
+        )
+    return f"runs/{run.started_at:%Y/%m}/{run.head.environment.fingerprint}/{run.id}.json"
+
+
+def encode(run: Run) -> bytes:
+    """The run as one line of JSON with every sample as it was measured."""
+    data = (run.model_dump_json() + "\n").encode()
+    if len(data) > SIZE_LIMIT_BYTES:
+        raise StoreError(
+            f"run {run.id} takes {len(data):,} bytes, more than the {SIZE_LIMIT_BYTES:,} a store "
+            "keeps in one file",
+            "lower the workloads' iterations, or split the run",
+        )
+    return data
+
+
+def decode(data: bytes, source: str) -> Run:
+    """The run in a file; raises StoreError that names `source`."""
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise StoreError(f"{source} is unreadable: {error}") from error
+    try:
+        return parse_record(text, Run, source=source)
+    except UsageError as error:
+        raise StoreError(error.message, error.hint) from error
+
+
+def check_marker(data: bytes | None, source: str) -> None:
+    """Raise StoreError unless a store's marker file says that the store is ours, and not newer."""
+    if data is None:
+        raise StoreError(
+            f"{source} was not made by ciwm: it has no {MARKER}",
+            "choose another [store] url, such as git:ciwm-data",
+        )
+    try:
+        content = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"{MARKER} of {source} is unreadable: {error}") from error
+    version = content.get("version") if isinstance(content, dict) else None
+    if type(version) is not int or content.get("format") != "ciwm-store":
+        raise StoreError(f"{source} was not made by ciwm: its {MARKER} says something else")
+    if version > VERSION:
+        raise StoreError(
+            f"{source} was written by a newer ciwm (store version {version}, this one reads up to "
+            f"{VERSION})",
+            "update ciwm: pip install -U ciwm",
+        )
+
+
+def check_paths(paths: Iterable[str], source: str) -> list[str]:
+    """The paths of runs, sorted; raises StoreError when a file is there that is none of ours."""
+    kept = []
+    for path in sorted(paths):
+        if _PATH.fullmatch(path):
+            kept.append(path)
+        elif path not in (MARKER, README):
+            raise StoreError(f"{path} of {source} is no file of ours", "remove it, or ask who did")
+    return kept

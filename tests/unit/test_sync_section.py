@@ -1,0 +1,160 @@
+"""The section of the comment, made of the most hostile record a pull request could hand over."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timezone
+from html.parser import HTMLParser
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from ciwm.records.sync import (
+    Ahead,
+    Behind,
+    Carried,
+    CarriedCommit,
+    ClassCost,
+    ConflictedFile,
+    Conflicts,
+    Downstream,
+    Hunk,
+    Overlap,
+    Shape,
+    SyncReport,
+    Upstream,
+)
+from ciwm.report.sync_markdown import LONGEST, sync_section
+
+MOMENT = datetime(2026, 3, 2, tzinfo=timezone.utc)
+GITHUB = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+WORDS = st.text(
+    st.one_of(
+        st.sampled_from("`|<>!-[]()#*_~\\&;@:/+=.1 \n\r\tawGH\u202e"),
+        st.characters(exclude_categories=["Cs"]),
+    ),
+    max_size=30,
+)
+
+
+@st.composite
+def hostile_reports(draw: st.DrawFn) -> SyncReport:
+    def commit() -> CarriedCommit:
+        return CarriedCommit(
+            sha=draw(WORDS), author=draw(WORDS), authored_at=MOMENT, subject=draw(WORDS)
+        )
+
+    def file() -> ConflictedFile:
+        hunks = (Hunk(start_line=1, text=draw(WORDS)),)
+        return ConflictedFile(path=draw(WORDS), kind=draw(WORDS), hunk_count=1, hunks=hunks)
+
+    few = range(draw(st.integers(0, 2)))
+    return SyncReport(
+        generated_at=MOMENT,
+        repository=draw(WORDS),
+        upstream=Upstream(ref=draw(WORDS), sha=draw(WORDS), committed_at=MOMENT),
+        downstream=Downstream(ref=draw(WORDS), sha=draw(WORDS), committed_at=MOMENT),
+        shape=Shape(style="fork", evidence=(draw(WORDS),)),
+        merge_base=draw(WORDS),
+        merge_bases=("a", "b"),
+        behind=Behind(commits=1, first_parent=1, days=1),
+        ahead=Ahead(commits=1),
+        carried=Carried(
+            commits=1,
+            upstreamed_commits=0,
+            files=1,
+            binaries=0,
+            lines_added=1,
+            lines_removed=1,
+            classes=(ClassCost(name=draw(WORDS), files=1, lines_added=1, lines_removed=1),),
+            list=tuple(commit() for _ in few),
+        ),
+        overlap=Overlap(files=1),
+        conflicts=Conflicts(clean=False, count=2, hunks=2, files=tuple(file() for _ in few)),
+        partial=draw(st.booleans()),
+        missing_objects=tuple(draw(WORDS) for _ in few),
+        notes=tuple(draw(WORDS) for _ in few),
+    )
+
+
+class Page(HTMLParser):
+    """Tags in order, and the text outside code, where GitHub would look for names and numbers."""
+
+    def __init__(self, markdown: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.seen: set[str] = set()
+        self.prose = ""
+        self.feed(GITHUB.render(markdown))
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.open.append(tag)
+        self.seen.add(tag if not attrs else f"{tag} with attributes")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_comment(self, data: str) -> None:
+        self.seen.add(f"comment {data}")
+
+    def handle_data(self, data: str) -> None:
+        if "code" not in self.open:
+            self.prose += data
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@given(hostile_reports())
+def test_hostile_text_forges_nothing(report: SyncReport) -> None:
+    section = sync_section(report)
+    page = Page(section)
+    tables = {"table", "thead", "tbody", "tr", "th", "td"}
+    assert page.open == []
+    assert page.seen <= tables | {
+        *("h3", "p", "strong", "code", "details", "summary", "pre", "ul", "li")
+    }
+    assert not re.search(r"@\w|#\d|://|\bwww\.|\bGH-\d", page.prose, re.IGNORECASE)
+    assert "<!--" not in section
+    assert section.count("<details>") == len(re.findall("^</details>$", section, re.MULTILINE))
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.sampled_from("|<`_@\x07x"))
+def test_the_section_is_bounded_whatever_the_record_holds(sign: str) -> None:
+    long = sign * 5000
+    commit = CarriedCommit(sha=long, author=long, authored_at=MOMENT, subject=long)
+    file = ConflictedFile(
+        path=long, kind=long, hunk_count=50, hunks=(Hunk(start_line=1, text=long),) * 50
+    )
+    report = SyncReport(
+        generated_at=MOMENT,
+        repository=long,
+        upstream=Upstream(ref=long, sha=long, committed_at=MOMENT),
+        downstream=Downstream(ref=long, sha=long, committed_at=MOMENT),
+        shape=Shape(style="fork", evidence=(long,)),
+        merge_base=long,
+        merge_bases=(long,) * 50,
+        behind=Behind(commits=10**9, first_parent=10**9, days=1e9),
+        ahead=Ahead(commits=10**9),
+        carried=Carried(
+            commits=10**9,
+            upstreamed_commits=10**9,
+            files=10**9,
+            binaries=10**9,
+            lines_added=10**9,
+            lines_removed=10**9,
+            classes=(ClassCost(name=long, files=1, lines_added=1, lines_removed=1),) * 500,
+            list=(commit,) * 500,
+        ),
+        overlap=Overlap(files=10**9),
+        conflicts=Conflicts(clean=False, count=500, hunks=25_000, files=(file,) * 500),
+        partial=True,
+        missing_objects=(long,) * 500,
+        notes=(long,) * 500,
+    )
+    section = sync_section(report)
+    assert len(section) <= LONGEST
+    assert re.search(r"… and \d+ files more\.", section)
+    assert re.search(r"… and \d+ commits more\.", section)
+    assert Page(section).open == []
