@@ -109,15 +109,35 @@ class UpstreamConfig(_Section):
 
 
 class BuildConfig(_Section):
-    """The recipe; run by `sh -ec` in the worktree of the revision."""
+    """The recipe; run by `sh -ec` in the worktree of the revision.
+
+    Secrets of the job do not reach it, but for the variables named in `pass_env`. A relative
+    `python` with a slash (".venv/bin/python") is one that the recipe makes in the worktree.
+    """
 
     command: str | None = None
     env: dict[str, str] = {}
+    pass_env: tuple[str, ...] = ()
     timeout_s: float = Field(default=5400, gt=0)
-    venv: bool = False
+    venv: bool | Literal["system-site-packages"] = False
     python: str = "python3"
     python_path: tuple[str, ...] = (".",)
     cache_limit_gib: float = Field(default=20, gt=0)
+
+    @field_validator("command", "python")
+    @classmethod
+    def _one_argument(cls, value: str | None) -> str | None:
+        if value is not None and (not value.strip() or "\0" in value):
+            raise ValueError("must not be empty or hold a NUL character")
+        return value
+
+    @field_validator("env")
+    @classmethod
+    def _variables(cls, value: dict[str, str]) -> dict[str, str]:
+        for name, text in value.items():
+            if not re.fullmatch(r"[^=\0]+", name) or "\0" in text:
+                raise ValueError(f"{name!r} cannot be an environment variable with that value")
+        return value
 
 
 class MetricConfig(_Section):

@@ -5,6 +5,7 @@ GitPython's command runner starts the processes; git itself does the work.
 
 from __future__ import annotations
 
+import base64
 import os
 import re
 import tempfile
@@ -12,12 +13,15 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from ciwm.errors import GitError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+
+    from ciwm.records.build import Revision
 
 _FULL_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
@@ -36,6 +40,7 @@ class Completed:
         return self.stdout.decode("utf-8", "surrogateescape")
 
 
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _INHERITED = {"GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_SSL_NO_VERIFY", "GIT_EXEC_PATH"}
 _ALWAYS = {
     "GIT_TERMINAL_PROMPT": "0",  # a question nobody answers would hang a CI job
@@ -77,6 +82,17 @@ class Repository:
     def with_variables(self, **variables: str) -> Repository:
         """The same repository with more environment variables."""
         return Repository(self.path, {**self.variables, **variables})
+
+    def with_settings(self, settings: Sequence[tuple[str, str]]) -> Repository:
+        """The same repository with settings for our own commands, read from no file.
+
+        They travel in the environment, so that a secret is on no command line.
+        """
+        variables = {"GIT_CONFIG_COUNT": str(len(settings))}
+        for index, (key, value) in enumerate(settings):
+            variables[f"GIT_CONFIG_KEY_{index}"] = key
+            variables[f"GIT_CONFIG_VALUE_{index}"] = value
+        return self.with_variables(**variables)
 
     def without_fetching(self) -> Repository:
         """The same repository, from which no git version fetches a missing object by itself.
@@ -132,17 +148,17 @@ class Repository:
         return (self.path / self.text("rev-parse", "--git-common-dir")).resolve()
 
     @cached_property
-    def top(self) -> Path | None:
-        """The top folder of the work tree; None in a bare repository or inside .git."""
+    def root(self) -> Path | None:
+        """The top folder of the checkout, absolute; None when there is none (a bare clone)."""
         found = self.run("rev-parse", "--show-toplevel", check=False)
-        return type(self.path)(found.text.removesuffix("\n")) if found.status == 0 else None
+        return self.path / found.text.removesuffix("\n") if found.status == 0 else None
 
     def from_top(self) -> Repository:
         """The same repository with commands run in its top folder.
 
         Below it, some commands (merge-tree is one) give paths relative to the folder they run in.
         """
-        return Repository(self.top or self.common_directory, self.variables)
+        return Repository(self.root or self.common_directory, self.variables)
 
     @property
     def is_shallow(self) -> bool:
@@ -178,6 +194,13 @@ class Repository:
     def tree(self, sha: str) -> str:
         """The tree id of a commit."""
         return self.text("rev-parse", "--verify", f"{sha}^{{tree}}")
+
+    def revision(self, ref: str) -> Revision:
+        """A revision by name, with the commit and tree it means; raises UsageError."""
+        from ciwm.records.build import Revision  # noqa: PLC0415  pydantic is slow to load
+
+        sha = self.commit(ref)
+        return Revision(ref=ref, sha=sha, tree=self.tree(sha))
 
     def _near(self, revision: str) -> str:
         if self.run("rev-parse", "--verify", "--quiet", "HEAD", check=False).status != 0:
@@ -221,6 +244,31 @@ def _listed(path: str) -> str:
         return path
     escaped = re.sub(r'(["\\])', r"\\\1", path).replace("\n", "\\n")
     return f'"{escaped}"'
+
+
+def token_settings(url: str, token: str) -> tuple[tuple[str, str], ...]:
+    """Settings that send a token to this URL alone: no other header, no helper, no redirection.
+
+    Raises GitError for a URL that would send it in clear over a network.
+    """
+    parts = urlsplit(url)
+    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+        raise GitError(
+            f"{without_credentials(url)} is not encrypted, and the token would be readable",
+            "use the https URL of the remote",
+        )
+    basic = base64.b64encode(f"x-access-token:{token}".encode()).decode()
+    return (
+        (f"http.{url}.extraHeader", ""),  # empty: forget what a checkout may have left
+        (f"http.{url}.extraHeader", f"Authorization: Basic {basic}"),
+        ("credential.helper", ""),
+        ("http.followRedirects", "false"),  # the header would follow to the other host
+    )
+
+
+def without_credentials(text: str) -> str:
+    """A text whose URLs have lost their user and password."""
+    return re.sub(r"(?<=://)[^/@\s]+@", "", text)
 
 
 def _not_a_repository(path: Path, stderr: str) -> GitError:

@@ -9,6 +9,18 @@ fail() {
   exit 4
 }
 
+# From a copy of the sources, since a build writes beside them.
+install_into() {
+  local python=$1 venv=$2 copy status=0
+  rm -rf "$venv"
+  copy=$(mktemp -d) || return 1
+  cp -R "$action_dir"/{ciwm,pyproject.toml,README.md,LICENSE} "$copy/" &&
+    "$python" -m venv "$venv" &&
+    "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "$copy" >&2 || status=1
+  rm -rf "$copy"
+  return $status
+}
+
 # A virtual environment of our own, never the framework's, named by what is in it.
 own_environment() {
   local python=$1 digest home
@@ -22,16 +34,10 @@ own_environment() {
   home=${RUNNER_TOOL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}}/ciwm/$digest
   mkdir -p "$home"
   (
-    flock 9 # two jobs on one host make it once
-    [ ! -e "$home/ready" ] || exit 0
-    rm -rf "$home/venv"
-    "$python" -m venv "$home/venv"
-    # a copy, since a build writes beside the sources
-    copy=$(mktemp -d)
-    trap 'rm -rf "$copy"' EXIT
-    cp -R "$action_dir/ciwm" "$action_dir/pyproject.toml" "$action_dir/README.md" "$action_dir/LICENSE" "$copy/"
-    "$home/venv/bin/python" -m pip install --quiet --disable-pip-version-check "$copy" >&2
-    touch "$home/ready"
+    flock 9 || exit 1 # two jobs on one host make it once
+    if [ ! -e "$home/ready" ]; then
+      install_into "$python" "$home/venv" && touch "$home/ready"
+    fi
   ) 9>"$home/lock" || fail "could not install ciwm: see the lines above"
   printf '%s\n' "$home/venv/bin/ciwm"
 }

@@ -84,12 +84,12 @@ class RunBuilder:
     def block(
         self,
         number: int,
-        values: Mapping[Side, Sequence[Any]],
+        values: Mapping[str, Sequence[Any]],
         *,
         workload: str = "decode",
         attempt: int = 0,
-        exits: Mapping[Side, Sequence[ExitReason]] | None = None,
-        telemetry: Mapping[Side, Sequence[Telemetry | None]] | None = None,
+        exits: Mapping[str, Sequence[ExitReason]] | None = None,
+        telemetry: Mapping[str, Sequence[Telemetry | None]] | None = None,
     ) -> RunBuilder:
         """Two launches a side. A value is a number, a list of iterations, or {series: those}."""
         turn: dict[Side, int] = {"base": 0, "head": 0}

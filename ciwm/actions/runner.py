@@ -82,7 +82,10 @@ class Runner:
 
     @contextmanager
     def verbatim(self) -> Iterator[None]:
-        """Have the runner take no commands from the lines of the block: a build's, a workload's."""
+        """Have the runner take no commands from what the block writes: a build's, a workload's.
+
+        It counts for the same stream only: between stdout and stderr there is no order.
+        """
         if not self.active:
             yield
             return

@@ -82,6 +82,7 @@ def _bump(directory: Path) -> Bump:
         config=config,
         base_config=config,
         upstream="upstream/main",
+        upstream_name="upstream/main",
         directory=directory / "report",
         seed=1,
         name="example/tiny-fork",
@@ -90,9 +91,9 @@ def _bump(directory: Path) -> Bump:
 
 def _told(bump: Bump, stop: threading.Event) -> BumpReport:
     from ciwm.report.bump_markdown import comment_markdown  # noqa: PLC0415
-    from ciwm.story.telling import tell  # noqa: PLC0415
+    from ciwm.story.telling import Story, tell  # noqa: PLC0415
 
-    report = tell(bump, stop=stop, progress=_progress)
+    report = tell(Story(bump, stop, _progress))
     (bump.directory / "comment.md").write_text(comment_markdown(report), encoding="utf-8")
     return report
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,18 @@ DOUBT = click.Choice(["warn", "fail"])
     type=click.Path(path_type=Path),
     help="Judge a CSV file instead: series,unit,better,side,block,launch,iteration,value.",
 )
+@click.option(
+    "--base",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="With --head: compare two runs or CSV files measured apart; gives advice only.",
+)
+@click.option("--head", metavar="FILE", type=click.Path(path_type=Path), help="See --base.")
+@click.option(
+    "--trust-separate",
+    is_flag=True,
+    help="Decide on files measured apart as if they had been measured together.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @click.option("--markdown", is_flag=True, help="Print the verdict as Markdown.")
 @click.option("--on-inconclusive", type=DOUBT, help="Exit 3 when undecided; default from config.")
@@ -40,25 +53,32 @@ DOUBT = click.Choice(["warn", "fail"])
 def command(
     run: Path | None,
     samples: Path | None,
+    base: Path | None,
+    head: Path | None,
     *,
+    trust_separate: bool,
     as_json: bool,
     markdown: bool,
     on_inconclusive: str | None,
     on_void: str | None,
     config_file: Path | None,
 ) -> int:
-    """Decide on RUN, a run.json or the directory that holds it: whether head got slower."""
+    """Decide on RUN, a run.json or the directory that holds it: whether head got slower.
+
+    Files measured apart are compared too, but give advice and never a regression: what changed
+    between the two occasions cannot be told from the change itself.
+    """
     from ciwm.policy import decide, exit_code  # noqa: PLC0415
 
-    if (run is None) == (samples is None):
-        raise click.UsageError("name a RUN, or --samples FILE, and not both")
+    source = _Source(run, samples, base, head, trusted=trust_separate)
+    source.check()
     if as_json and markdown:
         raise click.UsageError("--json and --markdown exclude each other")
     stated = {"on_inconclusive": on_inconclusive, "on_void": on_void}
     config = _gate_config(config_file).model_copy(
         update={name: value for name, value in stated.items() if value is not None}
     )
-    verdict = decide(_measured(run, samples, config), config)
+    verdict = decide(source.read(config), config)
     _print(verdict, as_json=as_json, markdown=markdown)
     return exit_code(verdict, config)
 
@@ -69,15 +89,45 @@ def _gate_config(file: Path | None) -> GateConfig:
     return (read_config(file) if file else find_config(Path())).gate
 
 
-def _measured(run: Path | None, samples: Path | None, config: GateConfig) -> Run:
+@dataclass(frozen=True)
+class _Source:
+    """Where the launches come from: a run, a file of samples, or two files measured apart."""
+
+    run: Path | None
+    samples: Path | None
+    base: Path | None
+    head: Path | None
+    trusted: bool
+
+    def check(self) -> None:
+        """Raises UsageError unless exactly one source is named."""
+        apart = self.base is not None or self.head is not None
+        if [self.run is not None, self.samples is not None, apart].count(True) != 1:
+            raise click.UsageError("name one of RUN, --samples FILE, and --base FILE --head FILE")
+        if apart and (self.base is None or self.head is None):
+            raise click.UsageError("--base FILE and --head FILE go together")
+        if self.trusted and not apart:
+            raise click.UsageError("--trust-separate is for --base FILE --head FILE")
+
+    def read(self, config: GateConfig) -> Run:
+        """The run to decide on."""
+        if self.base is not None and self.head is not None:
+            from ciwm.bench.apart import joined  # noqa: PLC0415
+
+            sides = [_read(path, config, in_blocks=False) for path in (self.base, self.head)]
+            return joined(sides[0], sides[1], trusted=self.trusted)
+        if self.samples is not None:
+            return _read_samples(self.samples, config, in_blocks=True)
+        return _read(self.run or Path(), config, in_blocks=True)
+
+
+def _read(path: Path, config: GateConfig, *, in_blocks: bool) -> Run:
+    """The run of a record, of a directory that holds one, or of a CSV file."""
     from ciwm.errors import UsageError  # noqa: PLC0415
     from ciwm.records import Run, read_record  # noqa: PLC0415
 
-    if samples is not None:
-        from ciwm.bench.samples_csv import read_samples  # noqa: PLC0415
-
-        return read_samples(samples, config)
-    path = run or Path()
+    if path.suffix.lower() == ".csv":
+        return _read_samples(path, config, in_blocks=in_blocks)
     if not path.exists():
         raise UsageError(f"there is no {path}", "ciwm bench BASE HEAD writes a run")
     if path.is_dir() and not (path / "run.json").is_file():
@@ -85,6 +135,12 @@ def _measured(run: Path | None, samples: Path | None, config: GateConfig) -> Run
             f"{path} holds no run.json", "an interrupted bench ends its run with --resume"
         )
     return read_record(path / "run.json" if path.is_dir() else path, Run)
+
+
+def _read_samples(path: Path, config: GateConfig, *, in_blocks: bool) -> Run:
+    from ciwm.bench.samples_csv import read_samples  # noqa: PLC0415
+
+    return read_samples(path, config, in_blocks=in_blocks)
 
 
 def _print(verdict: Verdict, *, as_json: bool, markdown: bool) -> None:

@@ -89,7 +89,7 @@ def _config(repository: Repository, config_file: Path | None) -> UpstreamConfig:
     if config_file is not None:
         return read_config(config_file).upstream
     # a bare repository has no files to be configured by
-    return find_config(repository.top).upstream if repository.top else Config().upstream
+    return find_config(repository.root).upstream if repository.root else Config().upstream
 
 
 def _print(report: SyncReport, *, as_json: bool, as_markdown: bool) -> None:

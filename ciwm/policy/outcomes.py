@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ciwm.policy.tally import FAILURES
-from ciwm.policy.words import does_not_run, named, plain, proved, unchanged, undecided
+from ciwm.policy.words import advice, does_not_run, named, plain, proved, unchanged, undecided
 
 if TYPE_CHECKING:
     from ciwm.policy.case import Case
@@ -22,7 +22,7 @@ class Outcome(NamedTuple):
 
 def outcome(case: Case) -> Outcome:
     """The outcome of one series."""
-    for row in (_failed, _without_base, _missing, _new, _sometimes_absent, _void):
+    for row in (_failed, _without_base, _missing, _new, _sometimes_absent, _void, _apart):
         found = row(case)
         if found is not None:
             return found
@@ -86,6 +86,13 @@ def _void(case: Case) -> Outcome | None:
             "means nothing",
         )
     return None
+
+
+def _apart(case: Case) -> Outcome | None:
+    """No order was drawn, so no evidence counts, however strong: what is seen is advice."""
+    if case.run.plan.order != "apart" or case.trial.verdict is None:
+        return None
+    return Outcome("inconclusive", advice(case.trial))
 
 
 def _judged(case: Case) -> Outcome:

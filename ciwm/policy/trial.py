@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 from math import copysign, inf
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ciwm.errors import UsageError
 from ciwm.records import SIDES
@@ -18,9 +18,16 @@ if TYPE_CHECKING:
     from ciwm.config import GateConfig
     from ciwm.records import Launch, Plan, Series, Side
 
-    Measured = Mapping[tuple[str, str], Sequence[float]]
+    Measured = Mapping[tuple[str, str], "Iterations"]
 
 MEDIAN = 0.5
+
+
+class Iterations(NamedTuple):
+    """What one launch says of a series: the P50 of its iterations, and how many they were."""
+
+    middle: float
+    iterations: int
 
 
 @dataclass
@@ -36,19 +43,19 @@ class Trial:
 
     def see(self, side: Side, launch: Measured) -> None:
         """Note what a launch that ran says of this series, whether or not it will count."""
-        values = launch.get(self.series.key)
-        if values is None:
+        found = launch.get(self.series.key)
+        if found is None:
             self.absent[side] += 1
         else:
-            self.seen[side].append(quantile(values, MEDIAN))
-            self.single = self.single and len(values) == 1
+            self.seen[side].append(found.middle)
+            self.single = self.single and found.iterations == 1
 
     def add(self, block: Mapping[Side, Sequence[Measured]]) -> None:
         """Judge with a complete block; one in which a launch lacks this series does not count."""
         key = self.series.key
         if any(key not in launch for side in SIDES for launch in block[side]):
             return
-        found = {side: [quantile(each[key], MEDIAN) for each in block[side]] for side in SIDES}
+        found = {side: [launch[key].middle for launch in block[side]] for side in SIDES}
         for side in SIDES:
             self.values[side] += found[side]
         if self.has_logs:
@@ -109,11 +116,11 @@ def family_size(plan: Plan) -> int:
 
 
 def measured(launch: Launch) -> Measured:
-    """The iterations of each series in a launch; none of a series that is empty or there twice."""
+    """What a launch says of each series; nothing of one that is empty or there twice."""
     keys = [(samples.series, samples.metric) for samples in launch.samples]
     counts = Counter(keys)
     return {
-        key: samples.values
+        key: Iterations(quantile(samples.values, MEDIAN), len(samples.values))
         for key, samples in zip(keys, launch.samples, strict=True)
         if samples.values and counts[key] == 1
     }

@@ -39,7 +39,23 @@ def unchanged(trial: Trial) -> str:
             return f"{_quantity(trial)} is the same in all {_launches(trial)}"
         return f"{_quantity(trial)} is {_change(trial)}, below the threshold of {threshold}"
     worse = _direction(trial.series, up=trial.series.better == "lower")
-    return f"{_quantity(trial)} is not {worse} by {threshold}: {_range(trial)}, {_launches(trial)}"
+    seen, worst = (
+        _signed(as_ratio(change, trial.series.better))
+        for change in (trial.gate.estimate, trial.gate.worst())
+    )
+    return (
+        f"{_quantity(trial)} is not {worse} by {threshold}: {seen} %, and with 95 % confidence no "
+        f"worse than {worst} %, {_launches(trial)}"
+    )
+
+
+def advice(trial: Trial) -> str:
+    """What two sides measured apart look like, and why that decides nothing."""
+    seen = _range(trial) if trial.has_logs else _change(trial)
+    return (
+        f"advice only: {_quantity(trial)}: {seen}, {_launches(trial)}; base and head were measured "
+        "apart, and what changed between the two occasions cannot be told from the change itself"
+    )
 
 
 def undecided(trial: Trial, stopped: str) -> str:
@@ -143,4 +159,7 @@ def _what_it_takes(trial: Trial) -> str:
     needed = trial.gate.launches_needed()
     if needed is not None:
         return f"about {needed} launches a side would probably decide it"
-    return "more launches would hardly decide it: a quieter machine or a wider threshold would"
+    return (
+        "how many more it would take cannot be told, launches vary too much: a quieter machine or "
+        "a wider threshold would decide"
+    )

@@ -18,7 +18,10 @@ class Revision(Record):
 
 
 class BuildRecord(RecordFile):
-    """One build; `log_tail` holds the last lines of a failed one, `log` the path of all of it."""
+    """One build; `log_tail` holds the last lines of a failed one, `log` the path of all of it.
+
+    `duration_s` is what the recipe took; of a cached build, what it took when it was made.
+    """
 
     revision: Revision
     key: str

@@ -37,8 +37,8 @@ class BumpReport(RecordFile):
     generated_at: AwareDatetime
     ciwm_version: str
     repository: str
-    base: Revision | None
-    head: Revision | None
+    base: Revision | None = None
+    head: Revision | None = None
     pull_request: int | None = None
     check_sha: str | None = None
     run_url: str | None = None

@@ -86,11 +86,12 @@ class Launch(Record):
 class Plan(Record):
     """Frozen before the first launch: the seed, the block design, and the family of tests.
 
-    `order` is "seeded" when the seed gave the order of launches, "unknown" for foreign samples.
+    `order` is "seeded" when the seed gave the order of launches, "unknown" for foreign samples,
+    "apart" when the sides were not measured together.
     """
 
     seed: int
-    order: Literal["seeded", "unknown"] = "seeded"
+    order: Literal["seeded", "unknown", "apart"] = "seeded"
     launches_per_side_in_block: int = 2
     max_launches: int
     family: tuple[Series, ...]

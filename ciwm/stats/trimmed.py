@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from math import sqrt
-from statistics import fmean, stdev
+from math import fsum, sqrt
+from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from ciwm.stats.student import t_quantile
@@ -33,6 +33,7 @@ def trimmed_mean(values: Sequence[float], probability: float) -> TrimmedMean:
     cut = int(TRIM * count)
     kept = ordered[cut : count - cut]
     winsorised = [kept[0]] * cut + kept + [kept[-1]] * cut
-    spread = len(kept) * (len(kept) - 1)
-    error = stdev(winsorised) * sqrt((count - 1) / spread)
+    center = fmean(winsorised)
+    squares = fsum((value - center) ** 2 for value in winsorised)
+    error = sqrt(squares / (len(kept) * (len(kept) - 1)))
     return TrimmedMean(fmean(kept), error, t_quantile(probability, len(kept) - 1))

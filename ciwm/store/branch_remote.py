@@ -5,18 +5,16 @@ Git is given the token through GIT_CONFIG_* variables of that one process, for t
 
 from __future__ import annotations
 
-import base64
-import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from ciwm.errors import StoreError
+from ciwm.git import token_settings, without_credentials
 
 if TYPE_CHECKING:
     from ciwm.git import Completed, Repository
 
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 # runs take kilobytes; of the remote's tip only the marker and the README are downloaded
 _FETCH = ("--depth=1", "--filter=blob:limit=4k", "--no-tags", "--no-write-fetch-head", "--quiet")
 _NAME = "ciwm"  # a path cannot name a remote that objects are left out of
@@ -95,11 +93,8 @@ class Remote:
             raise self._failure(f"cannot push {branch} to {self.shown}", done)
 
     def _run(self, scratch: Repository, *arguments: str) -> Completed:
-        variables = {"GIT_CONFIG_COUNT": str(len(self.settings)), "GIT_ALLOW_PROTOCOL": _PROTOCOLS}
-        for index, (key, value) in enumerate(self.settings):
-            variables[f"GIT_CONFIG_KEY_{index}"] = key
-            variables[f"GIT_CONFIG_VALUE_{index}"] = value
-        return scratch.with_variables(**variables).run(*arguments, check=False)
+        allowed = scratch.with_variables(GIT_ALLOW_PROTOCOL=_PROTOCOLS)
+        return allowed.with_settings(self.settings).run(*arguments, check=False)
 
     def _failure(self, what: str, ended: Completed) -> RemoteError:
         """Git's words, without what is secret, and the mend."""
@@ -120,14 +115,14 @@ class Remote:
     def _redacted(self, text: str) -> str:
         for secret in self.secrets:
             text = text.replace(secret, "***")
-        return _without_credentials(text)
+        return without_credentials(text)
 
 
 _PROTOCOLS = "https:http:ssh:git:file"
 
 
 def resolve_remote(repository: Repository, remote: str, token: str | None) -> Remote:
-    """A remote's name or URL as a Remote; raises StoreError rather than send a token in clear."""
+    """A remote's name or URL as a Remote; raises GitError rather than send a token in clear."""
     known = repository.run("remote", "get-url", "--push", "--", remote, check=False)
     url = (
         known.text.strip()
@@ -138,16 +133,14 @@ def resolve_remote(repository: Repository, remote: str, token: str | None) -> Re
     secrets: tuple[str, ...] = ()
     parts = urlsplit(url) if "://" in url else None
     if token and parts is not None and parts.scheme in ("http", "https"):
-        if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
-            raise StoreError(
-                f"{_without_credentials(url)} is not encrypted, and the token would be readable",
-                "use the https URL of the remote",
-            )
-        basic = base64.b64encode(f"x-access-token:{token}".encode()).decode()
-        secrets = (token, basic)
-        settings = (*settings, *_with_token(url, basic))
+        added = token_settings(url, token)
+        secrets = (
+            token,
+            *(value.rpartition(" ")[2] for _, value in added if value.startswith("Auth")),
+        )
+        settings = (*settings, *added)
     settings = ((f"remote.{_NAME}.url", url), *_OWN, *settings)
-    return Remote(_without_credentials(url), settings, secrets)
+    return Remote(without_credentials(url), settings, secrets)
 
 
 _OWN = (
@@ -159,16 +152,6 @@ _OWN = (
     ("maintenance.auto", "false"),
     ("fetch.fsckObjects", "true"),
 )
-
-
-def _with_token(url: str, basic: str) -> tuple[tuple[str, str], ...]:
-    """Settings for this URL alone: our header and no other, no helper, and no redirection."""
-    return (
-        (f"http.{url}.extraHeader", ""),  # empty: forget what a checkout may have left
-        (f"http.{url}.extraHeader", f"Authorization: Basic {basic}"),
-        ("credential.helper", ""),
-        ("http.followRedirects", "false"),  # the header would follow to the other host
-    )
 
 
 def _carried(repository: Repository, *, with_token: bool) -> tuple[tuple[str, str], ...]:
@@ -198,7 +181,3 @@ def _reason(ended: Completed) -> str:
             if line.startswith(start):
                 return line
     return lines[-1] if lines else "git says nothing"
-
-
-def _without_credentials(text: str) -> str:
-    return re.sub(r"(?<=://)[^/@\s]+@", "", text)

@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ciwm.errors import GitError, UsageError
+from ciwm.git import token_settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ciwm.actions import PullRequest
     from ciwm.config import UpstreamConfig
     from ciwm.git import Repository
     from ciwm.records.build import Revision
 
 BASE_REF = "refs/ciwm/base"
+HEAD_REF = "refs/ciwm/head"
 UPSTREAM_REF = "refs/ciwm/upstream"
-NO_COMMIT = "0" * 40
 
 
 @dataclass(frozen=True)
@@ -35,38 +37,44 @@ def named(repository: Repository, base: str, head: str) -> Compared:
     return Compared(repository.revision(base), head_revision, head_revision.sha, "as asked for")
 
 
-def of_pull_request(repository: Repository, head_sha: str, base_ref: str) -> Compared:
+def of_pull_request(repository: Repository, pull: PullRequest) -> Compared:
     """Base and head of a pull request.
 
     When HEAD is the merge GitHub tests, its first parent is the base, so that nothing merged
     meanwhile is blamed on the pull request; else the merge base with the base branch is.
     """
+    name = f"refs/pull/{pull.number}"
     parents = repository.text("rev-list", "--parents", "--max-count=1", "HEAD").split()[1:]
-    if len(parents) == 2 and parents[1] == head_sha:  # noqa: PLR2004  a merge has two
+    if len(parents) == 2 and parents[1] == pull.head_sha:  # noqa: PLR2004  a merge has two
         return Compared(
-            repository.revision(parents[0]),
-            repository.revision("HEAD"),
-            head_sha,
-            f"the merge of {head_sha[:12]} into {base_ref}, against its first parent",
+            _known_as(repository, parents[0], pull.base_ref),
+            _known_as(repository, "HEAD", f"{name}/merge"),
+            pull.head_sha,
+            f"the pull request merged into {pull.base_ref}, against {pull.base_ref}",
         )
-    tip = _first_known(repository, (BASE_REF, f"refs/remotes/origin/{base_ref}", base_ref))
+    candidates = (BASE_REF, f"refs/remotes/origin/{pull.base_ref}", pull.base_ref)
+    tip = _first_known(repository, candidates)
     if tip is None:
         raise GitError(
-            f"the base branch {base_ref} is not in this checkout",
-            f"git fetch origin {base_ref}, or let ciwm fetch (input fetch: true)",
+            f"the base branch {pull.base_ref} is not in this checkout",
+            f"git fetch origin {pull.base_ref}, or let ciwm fetch (input fetch: true)",
         )
     return Compared(
-        repository.revision(_merge_base(repository, tip, head_sha)),
-        repository.revision(head_sha),
-        head_sha,
-        f"the pull request's head against its merge base with {base_ref}",
+        _known_as(repository, _merge_base(repository, tip, pull.head_sha), pull.base_ref),
+        _known_as(repository, pull.head_sha, f"{name}/head"),
+        pull.head_sha,
+        f"the pull request against its merge base with {pull.base_ref}",
     )
+
+
+def _known_as(repository: Repository, revision: str, name: str) -> Revision:
+    """A revision under the name by which everybody can fetch it."""
+    return repository.revision(revision).model_copy(update={"ref": name})
 
 
 def of_push(repository: Repository, before: str, after: str) -> Compared:
     """The pushed commit against the previous tip, or its first parent when there was none."""
-    known = before != NO_COMMIT and _first_known(repository, (before,)) is not None
-    if known:
+    if _first_known(repository, (before,)) is not None:
         base, why = before, "the pushed commit against the previous tip"
     else:
         base, why = f"{after}^1", "the pushed commit against its first parent (no previous tip)"
@@ -74,15 +82,28 @@ def of_push(repository: Repository, before: str, after: str) -> Compared:
 
 
 def fetch_origin(
-    repository: Repository, refspecs: Sequence[str], say: Callable[[str], None]
+    repository: Repository,
+    refspecs: Sequence[str],
+    *,
+    token: str | None,
+    say: Callable[[str], None],
 ) -> None:
     """Complete the history of a shallow checkout and fetch refs of origin into refs/ciwm/*.
 
+    The token is used where origin is reached by http(s) and the checkout kept no credentials.
     Raises GitError when a ref cannot be fetched.
     """
     depth = ("--unshallow",) if repository.is_shallow else ()
     say(f"git fetch origin {' '.join(refspecs)}{' (completing the history)' if depth else ''}")
-    _fetch(repository, "origin", refspecs, *depth)
+    _fetch(_authorized(repository, token), "origin", refspecs, *depth)
+
+
+def _authorized(repository: Repository, token: str | None) -> Repository:
+    url = repository.run("remote", "get-url", "origin", check=False).text.strip()
+    kept = repository.run("config", "--get-regexp", r"^http\..*\.extraheader$", check=False)
+    if token is None or kept.status == 0 or not url.startswith(("http://", "https://")):
+        return repository
+    return repository.with_settings(token_settings(url, token))
 
 
 def fetch_upstream(
@@ -98,7 +119,13 @@ def fetch_upstream(
 
 
 def _fetch(repository: Repository, source: str, refspecs: Sequence[str], *options: str) -> None:
-    quiet = ("--no-tags", "--no-recurse-submodules", "--force", "--no-write-fetch-head")
+    quiet = (
+        "--refmap=",
+        "--no-tags",
+        "--no-recurse-submodules",
+        "--force",
+        "--no-write-fetch-head",
+    )
     repository.run("fetch", *quiet, *options, "--end-of-options", source, *refspecs)
 
 

@@ -6,10 +6,10 @@ A stage that fails is written down with its mend, and the stages that do not nee
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ciwm import __version__
 from ciwm.errors import ENVIRONMENT, INTERRUPTED, NO, OK, CiwmError
@@ -18,6 +18,7 @@ from ciwm.records.bump import BumpReport, CheckConclusion, Stage, StageName, Sta
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from ciwm.config import Config
@@ -33,7 +34,8 @@ class Bump:
     """What is compared, by which configuration, and where the records go.
 
     `base_config` builds the base and holds the gate's policy; `config` builds the head and
-    declares the workloads: a pull request may not loosen its own gate.
+    declares the workloads: a pull request may not loosen its own gate. `keep` puts the run into
+    the store and says where; None where the job is not trusted to.
     """
 
     repository: Repository
@@ -42,12 +44,18 @@ class Bump:
     config: Config
     base_config: Config
     upstream: str | None
+    upstream_name: str
     directory: Path
     seed: int
     name: str
     pull_request: int | None = None
     check_sha: str | None = None
     run_url: str | None = None
+    keep: Callable[[Run], str] | None = None
+
+
+def _unfolded(_title: str) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 @dataclass
@@ -57,6 +65,7 @@ class Story:
     bump: Bump
     stop: threading.Event
     progress: Callable[[str], None]
+    fold: Callable[[str], AbstractContextManager[None]] = _unfolded
     stages: list[Stage] = field(default_factory=list)
     sync: SyncReport | None = None
     sync_base: SyncReport | None = None
@@ -67,10 +76,10 @@ class Story:
     @contextmanager
     def stage(self, name: StageName) -> Iterator[None]:
         """Run a stage and write down how it ended; a known failure does not leave it."""
-        self.progress(f"{name} ...")
         started = time.monotonic()
         try:
-            yield
+            with self.fold(name):
+                yield
         except CiwmError as error:
             self._ended(name, "failed", started, error.message, error.hint)
             self.progress(f"{name} failed: {error.message}")
@@ -95,17 +104,38 @@ class Story:
         )
 
 
-def tell(bump: Bump, *, stop: threading.Event, progress: Callable[[str], None]) -> BumpReport:
-    """Run every stage, save every record under `bump.directory`, and return the report."""
-    bump.directory.mkdir(parents=True, exist_ok=True)
-    story = Story(bump, stop, progress)
-    _sync(story)
-    _build(story)
-    _bench(story)
-    _gate(story)
+def tell(story: Story) -> BumpReport:
+    """Run every stage, save every record under the bump's directory, and return the report."""
+    from ciwm.launch.builds import release_builds  # noqa: PLC0415
+
+    story.bump.directory.mkdir(parents=True, exist_ok=True)
+    try:
+        for stage in (_sync, _build, _bench, _gate, _store):
+            stage(story)
+    finally:
+        release_builds()
     report = _report(story)
-    (bump.directory / "report.json").write_text(report.to_json(), encoding="utf-8")
+    _save(story, "report.json", report.to_json())
     return report
+
+
+def could_not_begin(error: CiwmError, event_name: str, **known: Any) -> BumpReport:
+    """The report of a bump whose revisions or configuration could not be had.
+
+    It is posted like any other, so that a required check is never left pending.
+    """
+    stage = Stage(
+        name="fetch", status="failed", duration_s=0, message=error.message, hint=error.hint
+    )
+    return BumpReport(
+        generated_at=datetime.now(timezone.utc),
+        ciwm_version=__version__,
+        stages=(stage,),
+        conclusion="failure",
+        headline=f"Nothing was compared for this {event_name}: {error.message}",
+        exit_code=error.exit_code,
+        **known,
+    )
 
 
 def _sync(story: Story) -> None:
@@ -123,13 +153,15 @@ def _sync(story: Story) -> None:
 def _sync_cost(story: Story, upstream: str, downstream: Revision) -> SyncReport:
     from ciwm.upstream.report import sync_report  # noqa: PLC0415
 
-    return sync_report(
+    report = sync_report(
         story.bump.repository,
         upstream,
         downstream=downstream.sha,
         config=story.bump.config.upstream,
         now=datetime.now(timezone.utc),
     )
+    shown = report.upstream.model_copy(update={"ref": story.bump.upstream_name})
+    return report.model_copy(update={"upstream": shown})
 
 
 def _build(story: Story) -> None:
@@ -184,6 +216,13 @@ def _gate(story: Story) -> None:
         _save(story, "verdict.json", story.verdict.to_json())
 
 
+def _store(story: Story) -> None:
+    if story.bump.keep is None or story.run is None or story.stop.is_set():
+        return
+    with story.stage("store"):
+        story.progress(f"kept in {story.bump.keep(story.run)}")
+
+
 def _save(story: Story, name: str, text: str) -> None:
     (story.bump.directory / name).write_text(text, encoding="utf-8")
 
@@ -225,8 +264,8 @@ def _exit_code(story: Story) -> int:
     decided = exit_code(story.verdict, story.bump.base_config.gate) if story.verdict else OK
     if decided == NO or _head_does_not_build(story):
         return NO
-    if any(stage.status == "failed" for stage in story.stages):
-        return ENVIRONMENT
+    if any(stage.status == "failed" and stage.name != "store" for stage in story.stages):
+        return ENVIRONMENT  # history that could not be kept is a warning, not an answer
     return decided
 
 

@@ -1,4 +1,4 @@
-"""What the downstream carries: its net difference from the merge base, and its own commits."""
+"""What a side changed since the merge base: paths, lines, and lines by path class."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ciwm.records.sync import CarriedCommit, ClassCost
-from ciwm.upstream.distance import moment
-from ciwm.upstream.names import readable_text
+from ciwm.records.sync import ClassCost
 from ciwm.upstream.reading import read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ciwm.git import Repository
-    from ciwm.upstream.pair import Pair
-
-# Without --encoding, i18n.commitEncoding of this repository would decide what bytes come out.
-DESCRIBED = ("--encoding=UTF-8", "--format=%an%x00%at%x00%s")
 
 
 @dataclass(frozen=True)
@@ -40,13 +34,6 @@ class LineCount(NamedTuple):
 
 
 NO_LINES = LineCount(0, 0)
-
-
-class OwnCommits(NamedTuple):
-    """The downstream's non-merge commits, newest first, and how many upstream has as patches."""
-
-    carried: tuple[CarriedCommit, ...]
-    upstreamed: int
 
 
 def net_changes(repository: Repository, base: str, tip: str) -> tuple[Change, ...]:
@@ -97,35 +84,4 @@ def class_costs(
     )
     return tuple(
         sorted(costs, key=lambda cost: (-cost.lines_added - cost.lines_removed, cost.name))
-    )
-
-
-def own_commits(repository: Repository, pair: Pair) -> OwnCommits:
-    """The downstream's commits, split by patch id as `git cherry` splits them (+ and -)."""
-    found = read(
-        repository,
-        "rev-list",
-        "--cherry-mark",
-        "--right-only",
-        "--no-merges",
-        *DESCRIBED,
-        pair.sides,
-    )
-    lines = found.text.split("\n")[:-1]
-    marked = list(zip(lines[0::2], lines[1::2], strict=True))
-    carried = [(head, line) for head, line in marked if not head.startswith("commit =")]
-    return OwnCommits(
-        tuple(carried_commit(head.removeprefix("commit +"), line) for head, line in carried),
-        len(marked) - len(carried),
-    )
-
-
-def carried_commit(sha: str, line: str) -> CarriedCommit:
-    """A commit from its sha and its "author NUL date NUL subject" line."""
-    author, authored_at, subject = line.split("\0", 2)
-    return CarriedCommit(
-        sha=sha,
-        author=readable_text(author),
-        authored_at=moment(authored_at),
-        subject=readable_text(subject),
     )

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ciwm.upstream.contents import Sides, attempt_merge, no_contents, settled_contents
+from ciwm.upstream.dates import committed_at
 from ciwm.upstream.debt import line_counts, net_changes
-from ciwm.upstream.distance import committed_at, distance
 from ciwm.upstream.gaps import Trio
+from ciwm.upstream.history import described
 from ciwm.upstream.pair import merge_bases
-from ciwm.upstream.patches import split_commits
+from ciwm.upstream.patches import compared_history
 from ciwm.upstream.reading import MissingObjectError
 from ciwm.upstream.setting import driver_notes, history_notes
 
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from ciwm.git import Repository
+    from ciwm.records.sync import CarriedCommit
     from ciwm.upstream.contents import Contents
-    from ciwm.upstream.distance import Distance
     from ciwm.upstream.pair import Pair
-    from ciwm.upstream.patches import SplitCommits
+    from ciwm.upstream.patches import Compared
 
 AT_ONCE = 4
+LISTED_COMMITS = 2_000
 
 
 @dataclass(frozen=True)
@@ -34,8 +36,8 @@ class Measured:
     pair: Pair
     merge_bases: tuple[str, ...]
     dates: dict[str, datetime]
-    distance: Distance
-    commits: SplitCommits
+    commits: Compared
+    listed: tuple[CarriedCommit, ...]
     changes: Sides | None
     contents: Contents
     notes: tuple[str, ...]
@@ -50,9 +52,8 @@ def measure(scratch: Repository, pair: Pair) -> Measured:
     bases = merge_bases(scratch, pair)
     trio = Trio(bases[0], pair.downstream, pair.upstream)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        commits = pool.submit(split_commits, scratch, pair)
+        commits = pool.submit(compared_history, scratch, pair)
         merge = pool.submit(attempt_merge, scratch, trio.ours, trio.theirs)
-        apart = pool.submit(distance, scratch, pair)
         lines = pool.submit(line_counts, scratch, trio.base, trio.ours)
         dates = committed_at(scratch, (trio.base, trio.ours, trio.theirs))
         notes = history_notes(scratch, bases)
@@ -63,9 +64,9 @@ def measure(scratch: Repository, pair: Pair) -> Measured:
             notes += driver_notes(scratch, changes.both)
         except MissingObjectError as error:
             contents = no_contents(error)
-        return Measured(
-            pair, bases, dates, apart.result(), commits.result(), changes, contents, notes
-        )
+        compared = commits.result()
+        listed = described(scratch, compared.history.carried[:LISTED_COMMITS])
+        return Measured(pair, bases, dates, compared, listed, changes, contents, notes)
 
 
 def _changes(scratch: Repository, trio: Trio) -> Sides:

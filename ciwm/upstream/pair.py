@@ -44,15 +44,16 @@ def find_pair(
 
 
 def _downstream_commit(repository: Repository, downstream: str) -> str:
-    if downstream == "HEAD":
-        head = repository.run("rev-parse", "--verify", "--quiet", "HEAD", check=False)
-        if head.status != 0:
-            branch = repository.run("symbolic-ref", "--quiet", "--short", "HEAD", check=False)
-            raise UsageError(
-                f"the branch {branch.text.strip() or 'HEAD'} has no commit yet",
-                "check out the downstream's branch, or name a revision: --downstream REV",
-            )
-    return repository.commit(downstream)
+    try:
+        return repository.commit(downstream)
+    except UsageError:
+        branch = repository.run("symbolic-ref", "--quiet", "--short", "HEAD", check=False)
+        if downstream != "HEAD" or branch.status != 0:
+            raise
+        raise UsageError(
+            f"the branch {branch.text.strip()} has no commit yet",
+            "check out the downstream's branch, or name a revision: --downstream REV",
+        ) from None
 
 
 def upstream_ref(repository: Repository, config: UpstreamConfig) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ciwm.upstream.debt import DESCRIBED, OwnCommits, carried_commit, own_commits
 from ciwm.upstream.gaps import missing_objects
+from ciwm.upstream.history import History, history, plain
 from ciwm.upstream.reading import DAMAGED_AT_MOST, MissingObjectError, read
 
 if TYPE_CHECKING:
@@ -19,10 +19,13 @@ if TYPE_CHECKING:
     from ciwm.upstream.pair import Pair
 
 
-class SplitCommits(NamedTuple):
-    """The downstream's commits; `own` is None when not even their trees can be read."""
+class Compared(NamedTuple):
+    """The two sides' commits, and what stood in the way of comparing their patches.
 
-    own: OwnCommits | None
+    `unread` downstream commits could not be compared; with a `note`, none could.
+    """
+
+    history: History
     unread: int = 0
     missing: frozenset[str] = frozenset()
     note: str = ""
@@ -33,65 +36,45 @@ class _Patch(NamedTuple):
     blobs: frozenset[str]
 
 
-def split_commits(
+def compared_history(
     repository: Repository, pair: Pair, damaged: frozenset[str] = frozenset()
-) -> SplitCommits:
-    """The downstream's non-merge commits, carried or upstreamed, as far as contents are here.
+) -> Compared:
+    """The two sides' commits with equal patches marked, as far as contents are here.
 
     `damaged` are objects that are here but were found unreadable.
     """
     try:
         if not damaged:
-            return SplitCommits(own_commits(repository, pair))
-        return _readable_commits(repository, pair, damaged)
+            return Compared(history(repository, pair))
+        return _partly_compared(repository, history(repository, pair, compared=False), damaged)
     except MissingObjectError as error:
         if error.object_id in damaged or len(damaged) == DAMAGED_AT_MOST:
-            return _unreadable(error)
-        return split_commits(repository, pair, damaged | {error.object_id})
+            note = f"carried commits cannot be told from upstreamed ones: {error.message}"
+            plainly = history(repository, pair, compared=False)
+            return Compared(plainly, 0, frozenset({error.object_id}), note)
+        return compared_history(repository, pair, damaged | {error.object_id})
 
 
-def _unreadable(error: MissingObjectError) -> SplitCommits:
-    note = f"carried commits cannot be told from upstreamed ones: {error.message}"
-    return SplitCommits(None, 0, frozenset({error.object_id}), note)
-
-
-def _readable_commits(repository: Repository, pair: Pair, damaged: frozenset[str]) -> SplitCommits:
-    sides = _sides(repository, pair)
-    patches = _patches(repository, [*sides["<"], *sides[">"]])
-    alike = _alike(sides, patches)
+def _partly_compared(repository: Repository, sides: History, damaged: frozenset[str]) -> Compared:
+    theirs, ours = plain(sides.upstream), plain(sides.downstream)
+    patches = _patches(repository, [*theirs, *ours])
+    alike = _alike(theirs, ours, patches)
     missing = missing_objects(repository, {blob for sha in alike for blob in patches[sha].blobs})
     missing |= damaged
     whole = {sha for sha in alike if not patches[sha].blobs & missing}
     ids = _patch_ids(repository, whole)
-    upstream_ids = {ids[sha] for sha in sides["<"] if sha in ids}
-    upstreamed = {sha for sha in sides[">"] if ids.get(sha) in upstream_ids}
-    unread = sum(sha in alike and sha not in whole for sha in sides[">"])
-    return SplitCommits(_own_commits(sides[">"], upstreamed), unread, frozenset(missing))
+    shared = {ids[sha] for sha in theirs if sha in ids} & {ids[sha] for sha in ours if sha in ids}
+    equal = frozenset(sha for sha, patch_id in ids.items() if patch_id in shared)
+    unread = sum(sha in alike and sha not in whole for sha in ours)
+    known = History(sides.upstream, sides.downstream, equal)
+    return Compared(known, unread, frozenset(missing))
 
 
-def _alike(sides: dict[str, dict[str, str]], patches: dict[str, _Patch]) -> set[str]:
+def _alike(theirs: list[str], ours: list[str], patches: dict[str, _Patch]) -> set[str]:
     """Commits of either side that touch exactly the paths some commit of the other touches."""
-    touched = [{patches[sha].paths for sha in side if sha in patches} for side in sides.values()]
+    touched = [{patches[sha].paths for sha in side if sha in patches} for side in (theirs, ours)]
     shared = touched[0] & touched[1]
     return {sha for sha, patch in patches.items() if patch.paths in shared}
-
-
-def _own_commits(described: dict[str, str], upstreamed: Collection[str]) -> OwnCommits:
-    carried = (
-        carried_commit(sha, line) for sha, line in described.items() if sha not in upstreamed
-    )
-    return OwnCommits(tuple(carried), len(upstreamed))
-
-
-def _sides(repository: Repository, pair: Pair) -> dict[str, dict[str, str]]:
-    """Non-merge commits of each side, newest first, with their description."""
-    found = read(repository, "rev-list", "--left-right", "--no-merges", *DESCRIBED, pair.sides)
-    lines = found.text.split("\n")[:-1]
-    sides: dict[str, dict[str, str]] = {"<": {}, ">": {}}
-    for head, line in zip(lines[0::2], lines[1::2], strict=True):
-        mark = head.removeprefix("commit ")
-        sides[mark[0]][mark[1:]] = line
-    return sides
 
 
 def _patches(repository: Repository, shas: Collection[str]) -> dict[str, _Patch]:

@@ -16,9 +16,9 @@ from ciwm.records.sync import (
     Upstream,
 )
 from ciwm.upstream.classes import path_classifier
+from ciwm.upstream.dates import days_between
 from ciwm.upstream.debt import class_costs
-from ciwm.upstream.distance import days_between
-from ciwm.upstream.measure import measure
+from ciwm.upstream.measure import LISTED_COMMITS, measure
 from ciwm.upstream.names import readable_path, readable_text
 from ciwm.upstream.pair import find_pair
 from ciwm.upstream.setting import repository_name
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ciwm.git import Repository
     from ciwm.upstream.measure import Measured
 
-LISTED_COMMITS = 2_000
 LISTED_PATHS = 5_000
 NAMED_OBJECTS = 500
 
@@ -68,6 +67,7 @@ def assemble(
 ) -> SyncReport:
     """The record of what was measured; lists are cut where a note says so."""
     pair, dates, contents = measured.pair, measured.dates, measured.contents
+    own = measured.commits.history
     missing = contents.gaps.missing | measured.commits.missing
     carried = _carried(measured, path_class)
     conflicts = contents.merge.conflicts if contents.merge else None
@@ -88,11 +88,11 @@ def assemble(
         merge_base=measured.merge_bases[0],
         merge_bases=measured.merge_bases,
         behind=Behind(
-            commits=measured.distance.behind,
-            first_parent=measured.distance.behind_first_parent,
+            commits=len(own.upstream),
+            first_parent=own.main_line(pair.upstream),
             days=days_between(dates[measured.merge_bases[0]], dates[pair.upstream]),
         ),
-        ahead=Ahead(commits=measured.distance.ahead),
+        ahead=Ahead(commits=len(own.downstream)),
         carried=carried,
         overlap=_overlap(measured),
         conflicts=conflicts,
@@ -113,8 +113,8 @@ def _shape(measured: Measured) -> Shape:
 
 
 def _carried(measured: Measured, path_class: Callable[[str], str]) -> Carried | None:
-    own, lines = measured.commits.own, measured.contents.lines
-    if measured.changes is None or own is None or lines is None:
+    own, lines = measured.commits.history, measured.contents.lines
+    if measured.changes is None or measured.commits.note or lines is None:
         return None
     return Carried(
         commits=len(own.carried),
@@ -128,7 +128,7 @@ def _carried(measured: Measured, path_class: Callable[[str], str]) -> Carried | 
             lines,
             path_class,
         ),
-        list=own.carried[:LISTED_COMMITS],
+        list=measured.listed,
     )
 
 
@@ -157,7 +157,7 @@ def _notes(measured: Measured, missing: Collection[str]) -> tuple[str, ...]:
         )
     if commits.note:
         notes.append(commits.note)
-    if commits.own and len(commits.own.carried) > LISTED_COMMITS:
+    if len(commits.history.carried) > LISTED_COMMITS:
         notes.append(f"only the newest {LISTED_COMMITS} of the carried commits are listed")
     if changes and len(changes.both) > LISTED_PATHS:
         notes.append(f"only the first {LISTED_PATHS} of the files changed on both sides are listed")

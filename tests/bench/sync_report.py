@@ -13,13 +13,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).parents[2]
 LIMIT = 2.0
@@ -145,20 +149,29 @@ def compare(git: Git, upstream: str, downstream: str) -> bool:
     return plain == ours
 
 
+def timed(action: Callable[[], object]) -> tuple[float, float]:
+    """Wall and CPU seconds of an action's child processes."""
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    action()
+    wall_s, after = time.perf_counter() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    return wall_s, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 def ratio(git: Git, upstream: str, downstream: str, rounds: int) -> float:
     """Median of time(ciwm) / time(git), each pair measured back to back, git and ciwm by turns."""
     ratios = []
+    actions = {
+        "git": lambda: git.four(upstream, downstream),
+        "ciwm": lambda: ciwm(git.repository, upstream, downstream),
+    }
     for number in range(rounds):
-        took: dict[str, float] = {}
-        for name in ("git", "ciwm") if number % 2 == 0 else ("ciwm", "git"):
-            started = time.perf_counter()
-            if name == "git":
-                git.four(upstream, downstream)
-            else:
-                ciwm(git.repository, upstream, downstream)
-            took[name] = time.perf_counter() - started
-        ratios.append(took["ciwm"] / took["git"])
-        print(f"  git {took['git']:.3f} s, ciwm {took['ciwm']:.3f} s, ratio {ratios[-1]:.2f}")
+        names = ("git", "ciwm") if number % 2 == 0 else ("ciwm", "git")
+        took = {name: timed(actions[name]) for name in names}
+        ratios.append(took["ciwm"][0] / took["git"][0])
+        shown = ", ".join(
+            f"{name} {took[name][0]:.3f} s (CPU {took[name][1]:.3f} s)" for name in actions
+        )
+        print(f"  {shown}, ratio {ratios[-1]:.2f} (CPU {took['ciwm'][1] / took['git'][1]:.2f})")
     middle = statistics.median(ratios)
     print(f"  median ratio {middle:.2f} (limit {LIMIT})")
     return middle

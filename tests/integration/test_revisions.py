@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ciwm.actions import PullRequest
 from ciwm.config import UpstreamConfig
 from ciwm.errors import GitError, UsageError
 from ciwm.git import Repository
 from ciwm.story.revisions import (
     BASE_REF,
-    NO_COMMIT,
     UPSTREAM_REF,
     fetch_origin,
     fetch_upstream,
@@ -52,6 +52,10 @@ def origin(tmp_path: Path) -> Path:
     return path
 
 
+def pull_request(head_sha: str, base_ref: str = "main") -> PullRequest:
+    return PullRequest(7, head_sha, "0" * 40, base_ref, from_fork=False)
+
+
 def merged(origin: Path) -> str:
     """The merge of `pull` into main as GitHub makes it, at refs/pull/1/merge."""
     git(origin, "switch", "-q", "--detach", "main")
@@ -75,15 +79,16 @@ def test_the_tested_merge_is_compared_with_its_first_parent(origin: Path) -> Non
     merge = merged(origin)
     git(origin, "switch", "-q", "--detach", merge)
     head_sha = git(origin, "rev-parse", "pull")
-    compared = of_pull_request(Repository.open(origin), head_sha, "main")
+    compared = of_pull_request(Repository.open(origin), pull_request(head_sha))
     assert compared.base.sha == git(origin, "rev-parse", "main")
     assert compared.head.sha == merge
+    assert (compared.base.ref, compared.head.ref) == ("main", "refs/pull/7/merge")
     assert compared.check_sha == head_sha
 
 
 def test_without_the_merge_the_head_is_compared_with_the_merge_base(origin: Path) -> None:
     head_sha = git(origin, "rev-parse", "pull")
-    compared = of_pull_request(Repository.open(origin), head_sha, "main")
+    compared = of_pull_request(Repository.open(origin), pull_request(head_sha))
     assert compared.base.sha == git(origin, "merge-base", "main", "pull")
     assert (compared.head.sha, compared.check_sha) == (head_sha, head_sha)
 
@@ -92,13 +97,15 @@ def test_a_merge_of_something_else_is_not_taken_for_the_tested_one(origin: Path)
     merged(origin)
     git(origin, "switch", "-q", "--detach", "refs/pull/1/merge")
     other = git(origin, "rev-parse", "main~1")
-    compared = of_pull_request(Repository.open(origin), other, "main")
+    compared = of_pull_request(Repository.open(origin), pull_request(other))
     assert compared.head.sha == other
 
 
 def test_a_missing_base_branch_is_one_clear_line(origin: Path) -> None:
     with pytest.raises(GitError, match="base branch release is not in this checkout") as raised:
-        of_pull_request(Repository.open(origin), git(origin, "rev-parse", "pull"), "release")
+        of_pull_request(
+            Repository.open(origin), pull_request(git(origin, "rev-parse", "pull"), "release")
+        )
     assert "git fetch origin release" in raised.value.hint
 
 
@@ -107,7 +114,7 @@ def test_a_push_is_compared_with_the_previous_tip(origin: Path) -> None:
     assert of_push(Repository.open(origin), before, after).base.sha == before
 
 
-@pytest.mark.parametrize("before", [NO_COMMIT, "1" * 40])
+@pytest.mark.parametrize("before", ["0" * 40, "1" * 40])
 def test_a_push_without_a_known_previous_tip_is_compared_with_its_parent(
     origin: Path, before: str
 ) -> None:
@@ -126,8 +133,10 @@ def test_a_shallow_checkout_is_completed_into_our_own_refs(origin: Path, tmp_pat
     merge = merged(origin)
     checkout = shallow_checkout(origin, tmp_path / "checkout", "refs/pull/1/merge")
     branches = checkout.lines("for-each-ref", "refs/heads", "refs/remotes", "refs/tags")
-    fetch_origin(checkout, [f"+refs/heads/main:{BASE_REF}"], say=lambda _line: None)
-    compared = of_pull_request(checkout, git(origin, "rev-parse", "pull"), "main")
+    fetch_origin(
+        checkout, [f"+refs/heads/main:{BASE_REF}"], token="ignored", say=lambda _line: None
+    )
+    compared = of_pull_request(checkout, pull_request(git(origin, "rev-parse", "pull")))
     assert (compared.base.sha, compared.head.sha) == (git(origin, "rev-parse", "main"), merge)
     assert not checkout.is_shallow
     assert checkout.lines("for-each-ref", "refs/heads", "refs/remotes", "refs/tags") == branches

@@ -252,10 +252,11 @@ def test_a_merge_driver_takes_part_and_is_named(tmp_path: Path, ciwm: Ciwm) -> N
         return edit
 
     scene = two_sides(tmp_path / "driver", base, both(FORK_TEXT), both(UPSTREAM_TEXT))
-    scene.git("config", "merge.ours-wins.driver", "echo said by the driver; true")
+    scene.git("config", "merge.ours-wins.driver", "echo said; echo warning: heard >&2; true")
     report = ciwm(scene.path, "--json").report
     assert [file["path"] for file in report["conflicts"]["files"]] == ["b"]
-    missing, present = report["notes"]
+    missing, present, heard = report["notes"]
+    assert heard == "trial merge: heard"
     assert missing.startswith("b asks for the merge driver nowhere, which this machine's git does")
     assert present == "the merge driver ours-wins of this machine's git applies to a"
 

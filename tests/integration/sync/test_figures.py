@@ -190,7 +190,12 @@ def test_lines_are_counted_by_path_class_and_the_first_class_wins(
     assert sorted(rows) == [("all-text", 1, 1, 1), ("named-a", 1, 1, 1), ("python", 1, 2, 0)]
 
 
-def test_nothing_in_the_repository_changes(fork: Scene, ciwm: Ciwm) -> None:
+def test_nothing_in_the_repository_changes_and_nothing_is_left_behind(
+    fork: Scene, ciwm: Ciwm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
     fork.write("untracked.txt", "mine\n")
     fork.write("a.txt", "edited\n")
     checks = ("count-objects", "-v"), ("fsck", "--full", "--no-progress"), ("stash", "list")
@@ -200,6 +205,7 @@ def test_nothing_in_the_repository_changes(fork: Scene, ciwm: Ciwm) -> None:
         assert ciwm(fork.path, *options).code == 0
     assert fork.fingerprint() == before
     assert [fork.status(*check) for check in checks] == said
+    assert list(temporary.iterdir()) == []
 
 
 def test_an_upstream_that_is_all_merged_costs_nothing(fork: Scene, ciwm: Ciwm) -> None:

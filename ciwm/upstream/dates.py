@@ -1,9 +1,9 @@
-"""How far the two histories have gone apart, in commits and days."""
+"""Commit dates, and the days between them."""
 
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ciwm.upstream.reading import read
 
@@ -11,24 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ciwm.git import Repository
-    from ciwm.upstream.pair import Pair
-
-
-class Distance(NamedTuple):
-    """Commits of one side that the other lacks, merges included."""
-
-    behind: int
-    behind_first_parent: int
-    ahead: int
-
-
-def distance(repository: Repository, pair: Pair) -> Distance:
-    """Upstream's and the downstream's own commits, and those on upstream's main line."""
-    both = read(repository, "rev-list", "--left-right", "--count", pair.sides).text.split()
-    main_line = read(
-        repository, "rev-list", "--count", "--first-parent", pair.upstream, f"^{pair.downstream}"
-    )
-    return Distance(int(both[0]), int(main_line.text), int(both[1]))
 
 
 def committed_at(repository: Repository, shas: Sequence[str]) -> dict[str, datetime]:

@@ -1,0 +1,230 @@
+"""Measuring base and head side by side: blocks of fresh launches in a seeded random order.
+
+What a launch measured is on disk before the next one starts, so whatever happens later is lost is
+at most the block that was running.
+"""
+
+from __future__ import annotations
+
+import time
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ciwm.bench.block import BlockRunner, cards_for
+from ciwm.bench.plan import BenchRequest, make_plan, selected
+from ciwm.bench.run_directory import RUN, RunDirectory, held, refuse_used
+from ciwm.bench.saved_request import SavedRequest, refuse_changes, saved, with_budget
+from ciwm.bench.schedule import Schedule
+from ciwm.devices import describe_host
+from ciwm.errors import DeviceError, UsageError
+from ciwm.launch.journal import read_journal
+from ciwm.launch.worker_process import JOURNAL, Site
+from ciwm.launch.workloads import WorkloadSource
+from ciwm.records import SIDES, Arm, Run, read_record
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Sequence
+
+    from ciwm.config import Config
+    from ciwm.records import Environment, Launch, Plan, Side
+
+__all__ = ["BenchRequest", "measure", "resume"]
+
+STILL_RUNNING = "not ended yet"
+INTERRUPTED = "interrupted"
+DECIDED = "every workload is decided or has had all its launches"
+
+
+def measure(
+    request: BenchRequest, *, stop: threading.Event, on_progress: Callable[[str], None]
+) -> Run:
+    """Measure both builds into `request.directory` and return the Run, also written as run.json.
+
+    Setting `stop` ends the running launch and returns what there is. Raises UsageError when the
+    folder holds a run already or the workloads cannot be run, EnvironmentFailure when the disk is
+    full.
+    """
+    host = describe_host()
+    now = datetime.now(timezone.utc)
+    plan, files = make_plan(request)
+    for workload in selected(request.config, request.only):
+        cards_for(workload, host)
+    refuse_used(request.directory)
+    with held(request.directory) as directory:
+        asked = saved(request, _run_id(request, now), now, host)
+        bench = _Bench(directory, asked, plan, stop, on_progress)
+        built = request.base.ok and request.head.ok
+        if built:
+            source = WorkloadSource(request.repository, request.workloads_from)
+            for side in SIDES:
+                source.materialise(files, bench.site.sources[side])
+        directory.begin(asked, plan)
+        return bench.run() if built else bench.ended(_unbuilt(request), complete=False)
+
+
+def resume(
+    path: Path,
+    *,
+    stop: threading.Event,
+    on_progress: Callable[[str], None],
+    config: Config | None = None,
+    budget_s: float | None = None,
+) -> Run:
+    """Continue an interrupted run in its folder and return the whole Run.
+
+    The interrupted block is drawn anew. `budget_s` replaces the budget, of which the launches so
+    far are spent. Raises LaunchError while somebody works in the folder,
+    UsageError when the workloads or the recipe of `config` are not those of the run,
+    EnvironmentFailure when a build is gone, IncomparableError on another host.
+    """
+    if not path.is_dir():
+        raise UsageError(f"there is no run in {path}")
+    with held(path) as directory:
+        asked, plan = directory.request(), directory.plan()
+        refuse_changes(asked, config, describe_host())
+        if budget_s is not None:
+            asked = with_budget(asked, budget_s)
+        bench = _Bench(directory, asked, plan, stop, on_progress)
+        if (path / RUN).is_file() and (run := read_record(path / RUN, Run)).complete:
+            on_progress(f"{path}: this run is complete")
+            return run
+        bench.restore(directory.launches())
+        return bench.run()
+
+
+class _Bench:
+    """One run under way."""
+
+    def __init__(
+        self,
+        directory: RunDirectory,
+        asked: SavedRequest,
+        plan: Plan,
+        stop: threading.Event,
+        on_progress: Callable[[str], None],
+    ) -> None:
+        self.directory = directory
+        self.asked = asked
+        self.plan = plan
+        self.stop = stop
+        self.say = on_progress
+        self.schedule = Schedule(plan, asked.config.gate)
+        self.launches: list[Launch] = []
+        self.arms = dict.fromkeys(SIDES, asked.environment)
+        self.site = Site(
+            directory=directory.path.resolve(),
+            checkout=Path(asked.repository),
+            builds={"base": asked.base, "head": asked.head},
+            sources={side: directory.path.resolve() / "workloads" / side for side in SIDES},
+            python_path=asked.config.build.python_path,
+        )
+        self._deadline = time.monotonic() + asked.config.gate.budget_s
+
+    def restore(self, launches: Sequence[Launch]) -> None:
+        """Take over what an interrupted run measured; its launches' time is spent already."""
+        self.launches = list(launches)
+        self.schedule.restore(launches)
+        self._deadline -= sum(launch.duration_s for launch in launches)
+        for launch in launches:
+            self._learn_software(launch)
+
+    def run(self) -> Run:
+        """Run block after block until all is decided, the budget is spent, or we are stopped."""
+        runner = BlockRunner(
+            site=self.site,
+            workloads={one.id: one for one in selected(self.asked.config, self.asked.only)},
+            host=self.asked.environment,
+            lock=self.directory.lock,
+            stop=self.stop,
+            say=self.say,
+        )
+        self.directory.write_run(self._run(STILL_RUNNING, complete=False))
+        while turn := self.schedule.next_turn(self._left_s):
+            if self.stop.is_set():
+                break
+            began = time.monotonic()
+            try:
+                block = runner.run(turn, self.schedule, len(self.launches), self._deadline)
+            except DeviceError as error:
+                if self.stop.is_set() or self._left_s <= 0:
+                    break
+                return self.ended(error.message, complete=False)
+            if block:
+                self._take(block, time.monotonic() - began)
+        return self._finished()
+
+    @property
+    def _left_s(self) -> float:
+        return self._deadline - time.monotonic()
+
+    def _take(self, block: Sequence[Launch], took_s: float) -> None:
+        self.launches += block
+        for launch in block:
+            self._learn_software(launch)
+        self.schedule.take(block, took_s)
+        name = block[0].workload
+        if name not in self.schedule.undecided:
+            self.say(f"{name}: enough launches")
+        if self.directory.may_refresh:
+            self.directory.write_run(self._run(STILL_RUNNING, complete=False))
+
+    def _learn_software(self, launch: Launch) -> None:
+        """Interpreter and framework of a side, as its first launch that says so reports them."""
+        known = self.arms[launch.side]
+        if known.interpreter is not None and known.torch is not None:
+            return
+        journal = read_journal(self.site.directory / Path(launch.log).parent / JOURNAL)
+        self.arms[launch.side] = known.model_copy(
+            update={
+                "interpreter": known.interpreter or journal.interpreter,
+                "torch": known.torch or journal.torch,
+                "torch_build": known.torch_build or journal.torch_build,
+            }
+        )
+
+    def _finished(self) -> Run:
+        undecided = self.schedule.undecided
+        if self.stop.is_set():
+            return self.ended(INTERRUPTED, complete=False)
+        if undecided:
+            budget = self.asked.config.gate.budget_s
+            why = f"the budget of {budget:g} s is spent; undecided: {', '.join(undecided)}"
+            return self.ended(why, complete=False)
+        return self.ended(DECIDED, complete=True)
+
+    def ended(self, why: str, *, complete: bool) -> Run:
+        """The Run, written down, with the reason for its end."""
+        run = self._run(why, complete=complete, ended_at=datetime.now(timezone.utc))
+        self.directory.write_run(run)
+        self.say(f"{len(self.launches)} launches; {why}")
+        return run
+
+    def _run(self, why: str, *, complete: bool, ended_at: datetime | None = None) -> Run:
+        return Run(
+            id=self.asked.id,
+            started_at=self.asked.started_at,
+            ended_at=ended_at,
+            plan=self.plan,
+            base=self._arm("base"),
+            head=self._arm("head"),
+            launches=tuple(self.launches),
+            complete=complete,
+            stopped_because=why,
+        )
+
+    def _arm(self, side: Side) -> Arm:
+        build = self.site.builds[side]
+        environment: Environment = self.arms[side]
+        return Arm(revision=build.revision, build=build, environment=environment)
+
+
+def _unbuilt(request: BenchRequest) -> str:
+    bad = [(s, b) for s, b in (("base", request.base), ("head", request.head)) if not b.ok]
+    return "; ".join(f"{side} did not build ({build.status})" for side, build in bad)
+
+
+def _run_id(request: BenchRequest, now: datetime) -> str:
+    shas = f"{request.base.revision.sha[:8]}-{request.head.revision.sha[:8]}"
+    return f"{now:%Y%m%dT%H%M%SZ}-{shas}"

@@ -1,0 +1,73 @@
+"""What will be measured, fixed before the first launch."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ciwm.errors import ConfigError, UsageError
+from ciwm.launch.series import family
+from ciwm.launch.workloads import WorkloadSource, changed_paths
+from ciwm.records import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from ciwm.config import Config, WorkloadConfig
+    from ciwm.git import Repository
+    from ciwm.records import BuildRecord, Revision
+
+
+@dataclass(frozen=True)
+class BenchRequest:
+    """What to measure: two builds, the workloads of a configuration, and where the files go.
+
+    `only` names workloads (none: all of them); the number of launches and the budget are
+    `config.gate`'s.
+    """
+
+    repository: Repository
+    config: Config
+    base: BuildRecord
+    head: BuildRecord
+    workloads_from: Revision
+    directory: Path
+    seed: int
+    only: tuple[str, ...] = ()
+
+
+def selected(config: Config, only: Sequence[str]) -> tuple[WorkloadConfig, ...]:
+    """The workloads to measure, in the configuration's order; raises UsageError."""
+    if not config.workload:
+        raise ConfigError(
+            "no workload is declared",
+            'add one to ciwm.toml: [[workload]] with id = "..." and python = "bench/steps.py:step"',
+        )
+    known = [workload.id for workload in config.workload]
+    for name in only:
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"there are: {', '.join(known)}"
+            raise UsageError(f"no workload {name!r}", hint)
+    return tuple(workload for workload in config.workload if not only or workload.id in only)
+
+
+def make_plan(request: BenchRequest) -> tuple[Plan, tuple[str, ...]]:
+    """The plan, and all files of its workloads; raises ConfigError for what cannot be run."""
+    workloads = selected(request.config, request.only)
+    tests = family(workloads, request.config.gate)
+    source = WorkloadSource(request.repository, request.workloads_from)
+    files = {workload.id: source.files(workload) for workload in workloads}
+    changed = changed_paths(request.repository, request.base.revision, request.head.revision)
+    plan = Plan(
+        seed=request.seed,
+        max_launches=request.config.gate.max_launches,
+        family=tests,
+        family_size=len(tests),
+        workloads=tuple(files),
+        workloads_from=request.workloads_from,
+        touched_workloads=tuple(name for name, own in files.items() if changed & set(own)),
+    )
+    return plan, tuple(sorted({path for own in files.values() for path in own}))

@@ -1,0 +1,92 @@
+"""What a run was asked to do, kept beside it so that it can be resumed."""
+
+from __future__ import annotations
+
+from datetime import datetime  # noqa: TC003  pydantic reads annotations at run time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ciwm.config import Config  # noqa: TC001
+from ciwm.errors import EnvironmentFailure, IncomparableError, UsageError
+from ciwm.records import BuildRecord, Environment, RecordFile, Revision
+
+if TYPE_CHECKING:
+    from ciwm.bench.plan import BenchRequest
+    from ciwm.git import Repository
+
+
+class SavedRequest(RecordFile):
+    """What a run was asked to do, and on which host it began."""
+
+    id: str
+    started_at: datetime
+    repository: str
+    config: Config
+    base: BuildRecord
+    head: BuildRecord
+    workloads_from: Revision
+    seed: int
+    only: tuple[str, ...] = ()
+    environment: Environment
+
+
+def saved(request: BenchRequest, run_id: str, at: datetime, host: Environment) -> SavedRequest:
+    """A request as it is written down."""
+    return SavedRequest(
+        id=run_id,
+        started_at=at,
+        repository=str(home(request.repository)),
+        config=request.config,
+        base=request.base,
+        head=request.head,
+        workloads_from=request.workloads_from,
+        seed=request.seed,
+        only=request.only,
+        environment=host,
+    )
+
+
+def home(repository: Repository) -> Path:
+    """What a run remembers its repository by: the top of the checkout, or the bare repository."""
+    return (repository.root or repository.path).resolve()
+
+
+def with_budget(request: SavedRequest, budget_s: float) -> SavedRequest:
+    """The request with another time budget."""
+    gate = request.config.gate.model_copy(update={"budget_s": budget_s})
+    return request.model_copy(update={"config": request.config.model_copy(update={"gate": gate})})
+
+
+def refuse_changes(old: SavedRequest, config: Config | None, host: Environment) -> None:
+    """Raise what keeps a run from being continued: another host, another build, other workloads."""
+    hard = [one for one in old.environment.diff(host) if one.hard]
+    if hard:
+        raise IncomparableError(
+            f"this run was begun on another host: {hard[0].what} was {hard[0].base}, "
+            f"is {hard[0].head}",
+            "resume it where it was begun, or start a new run",
+        )
+    for side, build in (("base", old.base), ("head", old.head)):
+        if not build.ok:
+            raise EnvironmentFailure(
+                f"the {side} of this run did not build ({build.status})", "start a new run"
+            )
+        if not Path(build.directory).is_dir():
+            raise EnvironmentFailure(
+                f"the {side} build of this run is gone: {build.directory}", "start a new run"
+            )
+    if config is not None:
+        _refuse_other_config(old, config)
+
+
+def _refuse_other_config(old: SavedRequest, config: Config) -> None:
+    if config.build != old.config.build:
+        raise UsageError("[build] changed since this run was begun", "start a new run")
+    now = {workload.id: workload for workload in config.workload}
+    for workload in old.config.workload:
+        if old.only and workload.id not in old.only:
+            continue
+        if now.get(workload.id) != workload:
+            raise UsageError(
+                f"workload {workload.id} changed since this run was begun", "start a new run"
+            )

@@ -1,0 +1,99 @@
+"""Which block comes next: round-robin over the workloads that still need evidence and still fit."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING, cast
+
+from ciwm.policy import Watch
+from ciwm.stats.gate import block_order
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from ciwm.config import GateConfig
+    from ciwm.records import Launch, Plan, Side
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One block to run: an attempt at a block of a workload, and the order of its sides."""
+
+    workload: str
+    block: int
+    attempt: int
+    sides: tuple[Side, ...]
+
+
+class Schedule:
+    """Asks the gate after each block; remembers what blocks took and how often they were tried."""
+
+    def __init__(self, plan: Plan, gate: GateConfig) -> None:
+        self._plan = plan
+        self._watch = Watch(plan, gate)
+        self._kept: Counter[str] = Counter()
+        self._attempts: Counter[tuple[str, int]] = Counter()
+        self._took_s: defaultdict[str, list[float]] = defaultdict(list)
+        self._outcomes: set[tuple[str, Side]] = set()
+        self._last = len(plan.workloads) - 1
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Workloads that need more launches and may have them."""
+        return tuple(name for name in self._plan.workloads if self._open(name))
+
+    def next_turn(self, left_s: float) -> Turn | None:
+        """The next block that fits into the time left, judging by the workload's past ones."""
+        names = self._plan.workloads
+        for step in range(1, len(names) + 1):
+            place = (self._last + step) % len(names)
+            if self._open(names[place]) and self._fits(names[place], left_s):
+                return self._turn(names[place])
+        return None
+
+    def take(self, block: Sequence[Launch], took_s: float | None = None) -> bool:
+        """Take the launches of one attempt; whether they count as evidence."""
+        first = block[0]
+        self._last = self._plan.workloads.index(first.workload)
+        self._attempts[first.workload, first.block] += 1
+        self._outcomes |= {(one.workload, one.side) for one in block if _says_something(one)}
+        counts = self._watch.add(block)
+        if counts:
+            self._kept[first.workload] += 1
+        if took_s is not None and counts:
+            self._took_s[first.workload].append(took_s)
+        return counts
+
+    def restore(self, launches: Iterable[Launch]) -> None:
+        """Take the blocks of an interrupted run, in the order they were begun."""
+        groups: dict[tuple[str, int, int], list[Launch]] = {}
+        for launch in launches:
+            groups.setdefault((launch.workload, launch.block, launch.attempt), []).append(launch)
+        for block in groups.values():
+            self.take(block, sum(launch.duration_s for launch in block))
+
+    def has_outcome(self, workload: str, side: Side) -> bool:
+        """Whether some launch already showed whether a side runs."""
+        return (workload, side) in self._outcomes
+
+    def _open(self, name: str) -> bool:
+        per_block = self._plan.launches_per_side_in_block
+        room = (self._kept[name] + 1) * per_block <= self._plan.max_launches
+        return room and not self._watch.decided(name)
+
+    def _fits(self, name: str, left_s: float) -> bool:
+        past = self._took_s[name]
+        return left_s > (fmean(past) if past else 0.0)
+
+    def _turn(self, name: str) -> Turn:
+        block = self._kept[name]
+        attempt = self._attempts[name, block]
+        sides = cast("tuple[Side, ...]", block_order(self._plan.seed, name, block, attempt))
+        return Turn(name, block, attempt, sides)
+
+
+def _says_something(launch: Launch) -> bool:
+    """Whether a launch shows if its side runs: one that we stopped does not."""
+    return launch.exit not in ("interrupted", "lost")

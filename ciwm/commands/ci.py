@@ -1,0 +1,163 @@
+"""`ciwm ci`: the whole story of one pull request or push; what the action runs."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ciwm.errors import CiwmError
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Iterator
+
+    from ciwm.actions import Event, Runner
+    from ciwm.records import BumpReport
+    from ciwm.story.job import Asked
+
+DOUBT = click.Choice(["warn", "fail"])
+FOLDER = click.Path(file_okay=False, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@click.command()
+@click.option("--base", envvar="CIWM_BASE", metavar="REV", help="[default: by the event]")
+@click.option("--head", envvar="CIWM_HEAD", metavar="REV", help="[default: by the event]")
+@click.option("--upstream", envvar="CIWM_UPSTREAM", metavar="REV", help="[default: configured]")
+@click.option("--config", envvar="CIWM_CONFIG", type=FILE, help="Use this configuration for all.")
+@click.option(
+    "--fetch/--no-fetch",
+    envvar="CIWM_FETCH",
+    default=True,
+    help="Fetch base, history and upstream into refs/ciwm/*.  [default: fetch]",
+)
+@click.option("--on-inconclusive", envvar="CIWM_ON_INCONCLUSIVE", type=DOUBT, help="fail: exit 3.")
+@click.option("--on-void", envvar="CIWM_ON_VOID", type=DOUBT, help="fail: exit 5.")
+@click.option(
+    "--require", envvar="CIWM_REQUIRE", is_flag=True, help="Exit 4 when the result is not posted."
+)
+@click.option("--seed", envvar="CIWM_SEED", type=click.IntRange(min=0), help="[default: random]")
+@click.option("--out", envvar="CIWM_OUT", type=FOLDER, help="Folder for records and report.")
+@click.option("--json", "as_json", is_flag=True, help="Print the BumpReport and nothing else.")
+def command(require: bool, as_json: bool, **options: Any) -> int:  # noqa: FBT001  click names them
+    """Compare base and head: sync cost, builds, benchmark, verdict, comment, check, exit code.
+
+    In a GitHub Actions job the event says what is compared: a pull request's tested merge with
+    its first parent, a push with the previous tip. Elsewhere name --base and --head. Nothing is
+    posted without a token (CIWM_TOKEN, else GITHUB_TOKEN) and an event.
+
+    The policy is the base revision's. Exit codes: 0 pass; 1 a regression, a missing or failed
+    workload, a head that does not build; 3 and 5 doubt, when asked to fail; 4 a stage could not be
+    carried out; 130 cancelled, with everything measured so far kept.
+    """
+    from ciwm.actions import Runner, read_event  # noqa: PLC0415
+    from ciwm.proc import stop_on_signals  # noqa: PLC0415
+
+    runner = Runner()
+    event = read_event(os.environ) if os.environ.get("GITHUB_EVENT_NAME") else None
+    asked = _asked(options)
+    with stop_on_signals() as stop:
+        report = _told(asked, event, runner, stop)
+        posted = _publish(report, event, asked.directory, runner)
+    _show(report, asked.directory, as_json=as_json)
+    return 4 if require and not posted and report.exit_code == 0 else report.exit_code
+
+
+def _asked(options: dict[str, Any]) -> Asked:
+    from ciwm.story.job import Asked  # noqa: PLC0415
+
+    doubts = {name: options.pop(name) for name in ("on_inconclusive", "on_void")}
+    policy = {name: value for name, value in doubts.items() if value is not None}
+    directory = _directory(options.pop("out"))
+    return Asked(policy=policy, directory=directory, **options)
+
+
+def _directory(stated: Path | None) -> Path:
+    import tempfile  # noqa: PLC0415
+
+    if stated is not None and stated.exists() and any(stated.iterdir()):
+        raise click.UsageError(f"--out {stated} is not empty: records are never overwritten")
+    if stated is not None:
+        stated.mkdir(parents=True, exist_ok=True)
+        return stated.resolve()
+    return Path(tempfile.mkdtemp(prefix="ciwm-", dir=os.environ.get("RUNNER_TEMP")))
+
+
+def _told(asked: Asked, event: Event | None, runner: Runner, stop: threading.Event) -> BumpReport:
+    from ciwm.git import Repository  # noqa: PLC0415
+    from ciwm.story.job import Job, bump_of  # noqa: PLC0415
+    from ciwm.story.telling import Story, tell  # noqa: PLC0415
+
+    try:
+        job = Job(Repository.open(Path.cwd()), event, asked, _token(), _say)
+        bump = bump_of(job)
+    except CiwmError as error:
+        if event is None:
+            raise
+        return _not_begun(error, event, asked.directory)
+
+    @contextmanager
+    def fold(title: str) -> Iterator[None]:
+        with runner.group(title), runner.verbatim():
+            yield
+
+    return tell(Story(bump, stop, _say, fold))
+
+
+def _not_begun(error: CiwmError, event: Event, directory: Path) -> BumpReport:
+    from ciwm.story.telling import could_not_begin  # noqa: PLC0415
+
+    pull = event.pull_request
+    report = could_not_begin(
+        error,
+        event.name.replace("_", " "),
+        repository=event.repository,
+        pull_request=pull.number if pull else None,
+        check_sha=pull.head_sha if pull else event.after,
+        run_url=event.run_url,
+    )
+    (directory / "report.json").write_text(report.to_json(), encoding="utf-8")
+    return report
+
+
+def _publish(report: BumpReport, event: Event | None, directory: Path, runner: Runner) -> bool:
+    """Post the report where the event wants it; whether nothing was left unposted."""
+    if event is None:
+        return True
+    from ciwm.github import connect_from  # noqa: PLC0415
+    from ciwm.publish import Target, Texts, publish  # noqa: PLC0415
+    from ciwm.report.bump_markdown import comment_markdown, summary_markdown  # noqa: PLC0415
+
+    texts = Texts(comment_markdown(report), summary_markdown(report))
+    (directory / "comment.md").write_text(texts.comment, encoding="utf-8")
+    runner.set_output("directory", str(directory))
+    target = Target(event.repository, report.pull_request, report.check_sha)
+    with connect_from(os.environ) or nullcontext() as github:
+        published = publish(
+            report, texts, target, github, runner=runner, saved=directory / "report.json"
+        )
+    return not published.problems
+
+
+def _show(report: BumpReport, directory: Path, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(report.to_json(), nl=False)
+        return
+    from rich.console import Console  # noqa: PLC0415
+
+    from ciwm.report.bump_text import show_bump  # noqa: PLC0415
+
+    show_bump(report, Console())
+    _say(f"records: {directory}")
+
+
+def _token() -> str | None:
+    return os.environ.get("CIWM_TOKEN") or os.environ.get("GITHUB_TOKEN") or None
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)

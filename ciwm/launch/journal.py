@@ -1,0 +1,98 @@
+"""The worker's journal, read back: tolerant of a torn last line and of lines that make no sense."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ciwm.records import Samples
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+REASONS = ("failed", "oom", "invalid")
+
+
+@dataclass
+class Journal:
+    """What a worker wrote down; `unreadable` counts the lines that were dropped."""
+
+    interpreter: str | None = None
+    torch: str | None = None
+    torch_build: str | None = None
+    warmup_iterations: int = 0
+    clocks: dict[str, str] = field(default_factory=dict)
+    own_files: int | None = None
+    error: tuple[str, str] | None = None
+    ended: bool = False
+    unreadable: int = 0
+    _values: dict[tuple[str, str], list[float]] = field(default_factory=dict)
+
+    @property
+    def samples(self) -> tuple[Samples, ...]:
+        """All samples, by series and metric, in the order they were taken."""
+        return tuple(
+            Samples(series=series, metric=metric, values=tuple(values))
+            for (series, metric), values in self._values.items()
+        )
+
+    def take(self, line: bytes) -> None:
+        """Take one line; what it says wrongly is dropped as a whole."""
+        try:
+            entry = json.loads(line)
+            handler = getattr(self, f"_take_{entry['kind']}", None)
+            if handler is not None:
+                handler(entry)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            self.unreadable += 1
+
+    def _take_start(self, entry: dict[str, Any]) -> None:
+        self.interpreter = _words(entry["interpreter"])
+
+    def _take_software(self, entry: dict[str, Any]) -> None:
+        self.torch, self.torch_build = (
+            None if entry[key] is None else _words(entry[key]) for key in ("torch", "torch_build")
+        )
+
+    def _take_warmup(self, entry: dict[str, Any]) -> None:
+        self.warmup_iterations += int(entry["iterations"])
+
+    def _take_clock(self, entry: dict[str, Any]) -> None:
+        self.clocks[_words(entry["series"])] = _words(entry["clock"])
+
+    def _take_samples(self, entry: dict[str, Any]) -> None:
+        key = (_words(entry["series"]), _words(entry["metric"]))
+        values = [float(value) for value in entry["values"]]
+        if not all(math.isfinite(value) for value in values):
+            raise ValueError("not finite")
+        self._values.setdefault(key, []).extend(values)
+
+    def _take_origin(self, entry: dict[str, Any]) -> None:
+        self.own_files = int(entry["own_files"])
+
+    def _take_error(self, entry: dict[str, Any]) -> None:
+        reason = entry["reason"] if entry["reason"] in REASONS else "failed"
+        self.error = self.error or (reason, _words(entry["message"]))
+
+    def _take_end(self, _entry: dict[str, Any]) -> None:
+        self.ended = True
+
+
+def read_journal(path: Path) -> Journal:
+    """The journal in a file, empty when there is none; a torn last line is left out."""
+    journal = Journal()
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return journal
+    for line in data.split(b"\n")[:-1]:
+        journal.take(line)
+    return journal
+
+
+def _words(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not a text")
+    return " ".join(value.split())

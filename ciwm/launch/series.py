@@ -1,0 +1,136 @@
+"""The series of a workload: its matrix of parameters, and its metrics in stated units."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from ciwm.errors import ConfigError
+from ciwm.records import Series
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from ciwm.config import GateConfig, Scalar, WorkloadConfig
+
+STEP_TIME = "step_time"  # the metric the worker itself measures
+SECONDS_IN = {"s": 1.0, "ms": 1e3, "us": 1e6, "µs": 1e6, "ns": 1e9}
+PLACEHOLDERS = ("out", "build", "python", "workloads")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One point of the matrix: the name its samples carry, and its parameters."""
+
+    series: str
+    params: Mapping[str, Scalar]
+
+
+def cases(workload: WorkloadConfig) -> tuple[Case, ...]:
+    """All combinations of the parameters, the last one varying fastest; raises ConfigError."""
+    names = list(workload.params)
+    empty = [name for name in names if not workload.params[name]]
+    if empty:
+        raise ConfigError(f"workload {workload.id}: params.{empty[0]} has no value")
+    points = (
+        dict(zip(names, values, strict=True)) for values in product(*workload.params.values())
+    )
+    made = [Case(_name(workload.id, params), params) for params in points]
+    _refuse_twice(workload.id, [case.series for case in made])
+    return tuple(made)
+
+
+def family(workloads: Iterable[WorkloadConfig], gate: GateConfig) -> tuple[Series, ...]:
+    """Every series and metric that will be judged; raises ConfigError for what cannot be run."""
+    found: list[Series] = []
+    for workload in workloads:
+        check_workload(workload)
+        found += [
+            Series(
+                series=case.series,
+                metric=name,
+                workload=workload.id,
+                unit=metric.unit,
+                better=metric.better,
+                threshold_pct=metric.threshold_pct or gate.threshold_pct,
+            )
+            for case in cases(workload)
+            for name, metric in workload.declared_metrics.items()
+        ]
+    _refuse_twice("two workloads", [f"{one.series} {one.metric}" for one in found])
+    return tuple(found)
+
+
+def check_workload(workload: WorkloadConfig) -> None:
+    """Raise ConfigError, with what to write instead, for a workload that cannot be launched."""
+    texts = [workload.command, *(value for values in workload.params.values() for value in values)]
+    if any("\0" in text for text in texts if isinstance(text, str)):
+        raise ConfigError(f"workload {workload.id}: a command or parameter holds a NUL character")
+    if workload.devices > 1 and workload.python is not None:
+        raise ConfigError(
+            f"workload {workload.id}: devices = {workload.devices}: a python workload is one "
+            "process on one card",
+            "start the processes by a command, with torchrun say",
+        )
+    if workload.python is not None:
+        _check_step_time(workload)
+    else:
+        _check_placeholders(workload)
+
+
+def names_parameters(workload: WorkloadConfig) -> bool:
+    """Whether a command takes its parameters by placeholder, and so is run once a case."""
+    used = set(re.findall(r"\{(\w+)\}", workload.command or ""))
+    return bool(workload.params) and used >= workload.params.keys()
+
+
+def _check_step_time(workload: WorkloadConfig) -> None:
+    metric = workload.declared_metrics.get(STEP_TIME)
+    if metric is None:
+        return
+    where = f"workload {workload.id}: metrics.{STEP_TIME}"
+    if metric.unit not in SECONDS_IN:
+        raise ConfigError(
+            f"{where}.unit is {metric.unit!r}", f"a time: one of {', '.join(SECONDS_IN)}"
+        )
+    if metric.better != "lower":
+        raise ConfigError(f"{where}.better is higher: it is a time", 'better = "lower"')
+
+
+def _check_placeholders(workload: WorkloadConfig) -> None:
+    command = workload.command or ""
+    where = f"workload {workload.id}"
+    if "{out}" not in command:
+        raise ConfigError(
+            f"{where}: the command has no {{out}}, the file it writes its results to",
+            f"command = {json.dumps(command + ' --json {out}')}, say",
+        )
+    reserved = [name for name in workload.params if name in PLACEHOLDERS]
+    if reserved:
+        raise ConfigError(f"{where}: params.{reserved[0]} has the name of a placeholder")
+    used = [name for name in workload.params if f"{{{name}}}" in command]
+    missing = [name for name in workload.params if name not in used]
+    if used and missing:
+        raise ConfigError(
+            f"{where}: the command uses {{{used[0]}}} but not {{{missing[0]}}}",
+            "use a placeholder for every parameter, or for none and report every series by name",
+        )
+
+
+def _name(workload: str, params: Mapping[str, Scalar]) -> str:
+    if not params:
+        return workload
+    return workload + "/" + ",".join(f"{name}={_text(value)}" for name, value in params.items())
+
+
+def _text(value: Scalar) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _refuse_twice(where: str, names: list[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ConfigError(f"{where}: the same series twice: {twice[0]}", "give it one value only")

@@ -1,0 +1,38 @@
+"""The last lines of a log, as people read them."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from ciwm.credentials import masker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LINES = 40
+LINE_CHARACTERS = 500
+READ_BYTES = 1 << 18
+_ESCAPE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[@-Z\\-_])")
+
+
+def last_lines(log: Path, count: int = LINES) -> tuple[str, ...]:
+    """The last lines with secrets masked, without colours, each of bounded length."""
+    with log.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - READ_BYTES))
+        text = file.read().decode("utf-8", "replace")
+    mask = masker()
+    lines = [plain(line) for line in text.split("\n")]
+    shown = [mask(line) for line in lines if line.strip()][-count:]
+    return tuple(
+        line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…"
+        for line in shown
+    )
+
+
+def plain(line: str) -> str:
+    """A line as a terminal leaves it: no colours, and of a progress bar the last state."""
+    last = line.rstrip("\r").rpartition("\r")[2]
+    return "".join(c for c in _ESCAPE.sub("", last) if c.isprintable() or c == "\t").rstrip()

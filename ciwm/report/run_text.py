@@ -1,0 +1,70 @@
+"""A run as a table for a terminal or a log: what was measured, before any verdict."""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import exp, log
+from statistics import median
+from typing import TYPE_CHECKING
+
+from ciwm.policy.blocks import blocks, complete
+from ciwm.records import SIDES
+from ciwm.report.figures import change, quantity
+from ciwm.stats.launches import quantile
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ciwm.records import Launch, Run, Series, Side
+
+HEADERS = ("series", "metric", "base P50", "head P50", "head/base", "launches")
+NOTHING = "-"
+
+
+def run_text(run: Run) -> str:
+    """One row a series (medians over launches of complete blocks), then what did not end well."""
+    from tabulate import tabulate  # noqa: PLC0415  only where it is used
+
+    counted = [one for block in blocks(run.launches) if complete(block) for one in block]
+    rows = [_row(series, counted) for series in run.plan.family]
+    table = tabulate(rows, headers=HEADERS, tablefmt="simple", disable_numparse=True)
+    return "\n".join([table, *_troubles(run.launches), *_touched(run)])
+
+
+def _row(series: Series, launches: Sequence[Launch]) -> tuple[str, ...]:
+    values = {side: _values(series, side, launches) for side in SIDES}
+    cells = [quantity(median(v), series.unit) if v else NOTHING for v in values.values()]
+    counts = "+".join(str(len(v)) for v in values.values())
+    ratio = _ratio(values["base"], values["head"])
+    return (series.series, series.metric, *cells, ratio, counts)
+
+
+def _values(series: Series, side: Side, launches: Sequence[Launch]) -> list[float]:
+    own = [one for one in launches if one.side == side and one.workload == series.workload]
+    taken = [one for launch in own for one in launch.samples]
+    return [quantile(one.values, 0.5) for one in taken if (one.series, one.metric) == series.key]
+
+
+def _ratio(base: Sequence[float], head: Sequence[float]) -> str:
+    """Head/base of the medians of logs, as the gate estimates it."""
+    if not base or not head or min(*base, *head) <= 0:
+        return NOTHING
+    ratio = exp(median(map(log, head)) - median(map(log, base)))
+    return f"{ratio:.4f} ({change(ratio)})"
+
+
+def _troubles(launches: Sequence[Launch]) -> list[str]:
+    """How many launches did not end well, by workload, side and reason, with one detail each."""
+    bad = [one for one in launches if one.exit != "ok"]
+    counts = Counter((one.workload, one.side, one.exit) for one in bad)
+    details = {(one.workload, one.side, one.exit): one for one in bad}
+    return [
+        f"{workload} {side}: {number} x {reason}: {details[workload, side, reason].detail}"
+        f" (log: {details[workload, side, reason].log})"
+        for (workload, side, reason), number in counts.items()
+    ]
+
+
+def _touched(run: Run) -> list[str]:
+    names = ", ".join(run.plan.touched_workloads)
+    return [f"base..head changes the code of these workloads themselves: {names}"] if names else []

@@ -1,0 +1,182 @@
+"""From an event of the CI system, or two named revisions, to the bump that is told."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ciwm.config import FILE_NAMES, Config, find_config, parse_config, read_config
+from ciwm.errors import GitError, UsageError
+from ciwm.git import without_credentials
+from ciwm.story.revisions import (
+    BASE_REF,
+    HEAD_REF,
+    UPSTREAM_REF,
+    Compared,
+    fetch_origin,
+    fetch_upstream,
+    named,
+    of_pull_request,
+    of_push,
+)
+from ciwm.story.telling import Bump
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from ciwm.actions import Event
+    from ciwm.git import Repository
+    from ciwm.records.run import Run
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line or the action's inputs ask for; None means what the event implies."""
+
+    base: str | None
+    head: str | None
+    upstream: str | None
+    config: Path | None
+    fetch: bool
+    directory: Path
+    seed: int | None
+    policy: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is known before anything is compared."""
+
+    repository: Repository
+    event: Event | None
+    asked: Asked
+    token: str | None
+    say: Callable[[str], None]
+
+
+def bump_of(job: Job) -> Bump:
+    """Fetch what is missing and decide what is compared; raises CiwmError when it cannot be."""
+    event, asked = job.event, job.asked
+    if asked.fetch and event is not None:
+        _fetch_base(job, event)
+    compared = _compared(job)
+    config, base_config = _configs(job, compared)
+    job.say(
+        f"comparing {compared.head.ref} with {compared.base.ref}: {compared.why} "
+        f"({compared.base.sha[:12]} -> {compared.head.sha[:12]})"
+    )
+    return Bump(
+        repository=job.repository,
+        base=compared.base,
+        head=compared.head,
+        config=config,
+        base_config=base_config,
+        upstream=_upstream(job, config),
+        upstream_name=asked.upstream or _upstream_name(config),
+        directory=asked.directory,
+        seed=random.randrange(2**31) if asked.seed is None else asked.seed,
+        name=event.repository if event else job.repository.path.name,
+        pull_request=event.pull_request.number if event and event.pull_request else None,
+        check_sha=compared.check_sha,
+        run_url=event.run_url if event else None,
+        keep=_keeper(job, config),
+    )
+
+
+def _fetch_base(job: Job, event: Event) -> None:
+    """Complete the history, and bring the base branch or the pushed commit."""
+    pull, repository = event.pull_request, job.repository
+    if pull is not None:
+        wanted = f"+refs/heads/{pull.base_ref}:{BASE_REF}"
+    elif event.after is not None and repository.is_shallow:
+        wanted = f"+{event.after}:{HEAD_REF}"
+    else:
+        return
+    try:
+        fetch_origin(repository, [wanted], token=job.token, say=job.say)
+    except GitError as error:
+        # what is here may do: whether it does shows when the revisions are looked up
+        job.say(f"warning: {error.message}")
+
+
+def _compared(job: Job) -> Compared:
+    asked, event = job.asked, job.event
+    if asked.base is not None and asked.head is not None:
+        return named(job.repository, asked.base, asked.head)
+    implied = _implied(job.repository, event)
+    if asked.base is None and asked.head is None:
+        return implied
+    base, head = asked.base or implied.base.sha, asked.head or implied.head.sha
+    return named(job.repository, base, head)
+
+
+def _implied(repository: Repository, event: Event | None) -> Compared:
+    if event is not None and event.pull_request is not None:
+        return of_pull_request(repository, event.pull_request)
+    if event is not None and event.before and event.after:
+        return of_push(repository, event.before, event.after)
+    what = f"the event {event.name}" if event else "without an event of GitHub Actions, nothing"
+    raise UsageError(
+        f"{what} implies no base and head", "name both: --base REV --head REV (inputs base, head)"
+    )
+
+
+def _configs(job: Job, compared: Compared) -> tuple[Config, Config]:
+    """The head's configuration, and the base's with the policy that was asked for."""
+    if job.asked.config is not None:
+        config = base = read_config(job.asked.config)
+    else:
+        head = _config_at(job.repository, compared.head.sha)
+        config = head or find_config(job.repository.path)
+        base = _config_at(job.repository, compared.base.sha) or config
+        if base is config:
+            job.say("the base has no configuration: the policy is the head's, this once")
+    gate = base.gate.model_copy(update=job.asked.policy)
+    return config, base.model_copy(update={"gate": gate})
+
+
+def _config_at(repository: Repository, sha: str) -> Config | None:
+    for name in FILE_NAMES:
+        found = repository.run("cat-file", "blob", f"{sha}:{name}", check=False)
+        if found.status == 0:
+            config = parse_config(found.stdout, source=f"{sha[:12]}:{name}")
+            if config is not None:
+                return config
+    return None
+
+
+def _upstream(job: Job, config: Config) -> str | None:
+    if job.asked.upstream is not None:
+        return job.asked.upstream
+    if job.asked.fetch and job.event is not None:
+        return fetch_upstream(job.repository, config.upstream, job.say)
+    remote = config.upstream.remote
+    if remote is None:
+        return None
+    known = job.repository.run("rev-parse", "--verify", "--quiet", UPSTREAM_REF, check=False)
+    return UPSTREAM_REF if known.status == 0 else f"{remote}/{config.upstream.branch}"
+
+
+def _upstream_name(config: Config) -> str:
+    """Upstream as people know it, not as we fetched it."""
+    upstream = config.upstream
+    return f"{upstream.remote or without_credentials(upstream.url or '')}/{upstream.branch}"
+
+
+def _keeper(job: Job, config: Config) -> Callable[[Run], str] | None:
+    """Only a push to a branch may write history; a pull request's job never does."""
+    event = job.event
+    if event is None or event.name != "push" or not (event.ref or "").startswith("refs/heads/"):
+        return None
+    from ciwm.store import open_store  # noqa: PLC0415
+
+    store = open_store(config.store.url, job.repository)
+
+    def keep(run: Run) -> str:
+        path = store.add(run)
+        store.push("origin", job.token)
+        return path
+
+    return keep

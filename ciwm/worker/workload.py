@@ -1,0 +1,93 @@
+"""Loading a workload's callable, and what it may look like.
+
+`file.py:step` is a function, called once an iteration. With a `setup` in the same file,
+`state = setup(**params)` is called once, untimed, and `step(state)` is timed; without one,
+`step(**params)` is. A `teardown` there is called at the end with the arguments of `step`.
+
+`file.py:Class.step` is a method. `Class(**params)` is made once, untimed, and `.step()` is timed;
+its `teardown()`, if it has one, is called at the end.
+
+A step returns nothing, or a number or tensor that must be finite, or a mapping of metric to number.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import sys
+from types import ModuleType
+from typing import Any, Callable, Dict, NamedTuple, Optional
+
+from .problem import Problem
+
+
+class Prepared(NamedTuple):
+    """A step ready to be called without arguments, and what ends it."""
+
+    step: Callable[[], Any]
+    teardown: Callable[[], Any]
+
+
+def load_module(path: str) -> ModuleType:
+    """The workload's module, under its own name unless that would hide another module."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    name = stem if _is_free(stem, path) else "_ciwm_workload_" + stem
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise Problem("failed", f"{path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _is_free(stem: str, path: str) -> bool:
+    """Whether `import stem` means this very file: its folder is last on sys.path."""
+    if stem in sys.modules or not stem.isidentifier():
+        return False
+    try:
+        spec = importlib.util.find_spec(stem)
+    except (ImportError, ValueError):
+        return False
+    return spec is None or os.path.realpath(spec.origin or "") == os.path.realpath(path)
+
+
+def prepare(module: ModuleType, name: str, params: Dict[str, Any]) -> Prepared:
+    """Set a workload up for one set of parameters."""
+    holder_name, _, step_name = name.rpartition(".")
+    if not holder_name:
+        return _prepare_function(module, _found(module, name), params)
+    holder = _found(module, holder_name)
+    if not isinstance(holder, type):
+        raise Problem("failed", f"{holder_name} in {module.__file__} is not a class")
+    made = holder(**params)
+    return Prepared(_found(made, step_name), getattr(made, "teardown", _nothing))
+
+
+def _prepare_function(module: ModuleType, step: Any, params: Dict[str, Any]) -> Prepared:
+    if isinstance(step, type):
+        raise Problem("failed", f"{step.__name__} is a class: name its method too, as Class.step")
+    setup: Optional[Callable[..., Any]] = getattr(module, "setup", None)
+    teardown: Callable[..., Any] = getattr(module, "teardown", _nothing)
+    if setup is not None and setup is not step:
+        state = setup(**params)
+        return Prepared(functools.partial(step, state), functools.partial(teardown, state))
+    ready = functools.partial(step, **params) if params else step
+    return Prepared(ready, functools.partial(teardown, **params))
+
+
+def _found(holder: Any, dotted: str) -> Any:
+    found = holder
+    for part in dotted.split("."):
+        if not hasattr(found, part):
+            where = getattr(holder, "__file__", type(holder).__name__)
+            raise Problem("failed", f"there is no {dotted} in {where}")
+        found = getattr(found, part)
+    if not callable(found):
+        raise Problem("failed", f"{dotted} is not callable")
+    return found
+
+
+def _nothing(*_state: Any, **_params: Any) -> None:
+    """No teardown."""

@@ -1,0 +1,258 @@
+/* A stand-in for libnvidia-ml.so.1, for tests on machines without an NVIDIA card.
+ *
+ * Compiled against NVIDIA's own nvml.h, so that the compiler checks every prototype. The state is
+ * a text file named in FAKE_NVML_STATE, read anew on every call, so that a test can change it
+ * meanwhile. One "key value" a line:
+ *
+ *   count 2                    number of cards
+ *   driver 590.12              driver version
+ *   0.name NVIDIA H200         of card 0: name, uuid, mig_uuid, memory, mig_memory (bytes),
+ *                              sm_clock, memory_clock (MHz), power_limit (mW), ecc, mig (0, 1)
+ *   fail.nvmlInitWithFlags 18  a function that answers with an nvmlReturn_t
+ *   1.fail.nvmlDeviceGetUUID 15
+ *
+ * A figure that is not in the file is "not supported", as on cards that lack it.
+ */
+#define NVML_NO_UNVERSIONED_FUNC_DEFS
+#include <nvml.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MIG_HANDLES = 1000, KEY = 128, VALUE = 256 };
+
+static int initialised;
+
+static int lookup(const char *key, char *value, size_t size)
+{
+    const char *path = getenv("FAKE_NVML_STATE");
+    FILE *file = path ? fopen(path, "r") : NULL;
+    char line[KEY + VALUE], name[KEY], text[VALUE];
+    int found = 0;
+
+    if (!file)
+        return 0;
+    while (!found && fgets(line, sizeof line, file)) {
+        if (sscanf(line, "%127s %255[^\n]", name, text) == 2 && strcmp(name, key) == 0) {
+            snprintf(value, size, "%s", text);
+            found = 1;
+        }
+    }
+    fclose(file);
+    return found;
+}
+
+static nvmlReturn_t failure(const char *key)
+{
+    char value[VALUE];
+
+    return lookup(key, value, sizeof value) ? (nvmlReturn_t)atoi(value) : NVML_SUCCESS;
+}
+
+static nvmlReturn_t fails(const char *function)
+{
+    char key[KEY];
+
+    if (!initialised)
+        return NVML_ERROR_UNINITIALIZED;
+    snprintf(key, sizeof key, "fail.%s", function);
+    return failure(key);
+}
+
+static size_t number_of(nvmlDevice_t device) { return (size_t)device; }
+static int is_mig(nvmlDevice_t device) { return number_of(device) >= MIG_HANDLES; }
+static unsigned card_of(nvmlDevice_t device)
+{
+    return (unsigned)(is_mig(device) ? number_of(device) - MIG_HANDLES : number_of(device) - 1);
+}
+static nvmlDevice_t card_handle(unsigned card) { return (nvmlDevice_t)(size_t)(card + 1); }
+static nvmlDevice_t mig_handle(unsigned card) { return (nvmlDevice_t)(size_t)(card + MIG_HANDLES); }
+
+static nvmlReturn_t card_fails(nvmlDevice_t device, const char *function)
+{
+    char key[KEY];
+    nvmlReturn_t result = fails(function);
+
+    if (result != NVML_SUCCESS)
+        return result;
+    snprintf(key, sizeof key, "%u.fail.%s", card_of(device), function);
+    return failure(key);
+}
+
+static nvmlReturn_t text_of(unsigned card, const char *what, char *value, size_t size)
+{
+    char key[KEY];
+
+    snprintf(key, sizeof key, "%u.%s", card, what);
+    return lookup(key, value, size) ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+}
+
+static nvmlReturn_t figure_of(nvmlDevice_t device, const char *what, unsigned long long *figure)
+{
+    char value[VALUE];
+    nvmlReturn_t result = text_of(card_of(device), what, value, sizeof value);
+
+    if (result == NVML_SUCCESS)
+        *figure = strtoull(value, NULL, 0);
+    return result;
+}
+
+static nvmlReturn_t small_figure(nvmlDevice_t device, const char *function, const char *what,
+                                 unsigned int *figure)
+{
+    unsigned long long large = 0;
+    nvmlReturn_t result = card_fails(device, function);
+
+    if (result == NVML_SUCCESS)
+        result = figure_of(device, what, &large);
+    if (result == NVML_SUCCESS)
+        *figure = (unsigned int)large;
+    return result;
+}
+
+nvmlReturn_t nvmlInitWithFlags(unsigned int flags)
+{
+    nvmlReturn_t result = failure("fail.nvmlInitWithFlags");
+
+    (void)flags;
+    if (result == NVML_SUCCESS)
+        initialised++;
+    return result;
+}
+
+nvmlReturn_t nvmlShutdown(void)
+{
+    if (!initialised)
+        return NVML_ERROR_UNINITIALIZED;
+    initialised--;
+    return NVML_SUCCESS;
+}
+
+const char *nvmlErrorString(nvmlReturn_t result)
+{
+    return result == NVML_ERROR_GPU_IS_LOST ? "GPU is lost" : "a failure of the stand-in";
+}
+
+nvmlReturn_t nvmlSystemGetDriverVersion(char *version, unsigned int length)
+{
+    nvmlReturn_t result = fails("nvmlSystemGetDriverVersion");
+
+    if (result == NVML_SUCCESS && !lookup("driver", version, length))
+        result = NVML_ERROR_NOT_SUPPORTED;
+    return result;
+}
+
+nvmlReturn_t nvmlDeviceGetCount_v2(unsigned int *count)
+{
+    char value[VALUE];
+    nvmlReturn_t result = fails("nvmlDeviceGetCount_v2");
+
+    if (result == NVML_SUCCESS)
+        *count = lookup("count", value, sizeof value) ? (unsigned)atoi(value) : 0;
+    return result;
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByIndex_v2(unsigned int index, nvmlDevice_t *device)
+{
+    unsigned int count = 0;
+    nvmlReturn_t result = nvmlDeviceGetCount_v2(&count);
+
+    if (result != NVML_SUCCESS)
+        return result;
+    if (index >= count)
+        return NVML_ERROR_INVALID_ARGUMENT;
+    *device = card_handle(index);
+    return card_fails(*device, "nvmlDeviceGetHandleByIndex_v2");
+}
+
+nvmlReturn_t nvmlDeviceGetHandleByUUID(const char *uuid, nvmlDevice_t *device)
+{
+    char value[VALUE];
+    unsigned int count = 0;
+    nvmlReturn_t result = nvmlDeviceGetCount_v2(&count);
+
+    for (unsigned int card = 0; result == NVML_SUCCESS && card < count; card++) {
+        if (text_of(card, "uuid", value, sizeof value) == NVML_SUCCESS && !strcmp(value, uuid)) {
+            *device = card_handle(card);
+            return NVML_SUCCESS;
+        }
+        if (text_of(card, "mig_uuid", value, sizeof value) == NVML_SUCCESS &&
+            !strcmp(value, uuid)) {
+            *device = mig_handle(card);
+            return NVML_SUCCESS;
+        }
+    }
+    return result == NVML_SUCCESS ? NVML_ERROR_NOT_FOUND : result;
+}
+
+nvmlReturn_t nvmlDeviceGetDeviceHandleFromMigDeviceHandle(nvmlDevice_t mig, nvmlDevice_t *device)
+{
+    if (!is_mig(mig))
+        return NVML_ERROR_INVALID_ARGUMENT;
+    *device = card_handle(card_of(mig));
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetIndex(nvmlDevice_t device, unsigned int *index)
+{
+    *index = card_of(device);
+    return card_fails(device, "nvmlDeviceGetIndex");
+}
+
+nvmlReturn_t nvmlDeviceGetName(nvmlDevice_t device, char *name, unsigned int length)
+{
+    nvmlReturn_t result = card_fails(device, "nvmlDeviceGetName");
+
+    return result == NVML_SUCCESS ? text_of(card_of(device), "name", name, length) : result;
+}
+
+nvmlReturn_t nvmlDeviceGetUUID(nvmlDevice_t device, char *uuid, unsigned int length)
+{
+    nvmlReturn_t result = card_fails(device, "nvmlDeviceGetUUID");
+    const char *what = is_mig(device) ? "mig_uuid" : "uuid";
+
+    return result == NVML_SUCCESS ? text_of(card_of(device), what, uuid, length) : result;
+}
+
+nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
+{
+    nvmlReturn_t result = card_fails(device, "nvmlDeviceGetMemoryInfo");
+
+    memset(memory, 0, sizeof *memory);
+    if (result == NVML_SUCCESS)
+        result = figure_of(device, is_mig(device) ? "mig_memory" : "memory", &memory->total);
+    return result;
+}
+
+nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t device, nvmlClockType_t type,
+                                       unsigned int *clock_mhz)
+{
+    const char *what = type == NVML_CLOCK_MEM ? "memory_clock" : "sm_clock";
+
+    return small_figure(device, "nvmlDeviceGetMaxClockInfo", what, clock_mhz);
+}
+
+nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned int *limit_mw)
+{
+    return small_figure(device, "nvmlDeviceGetEnforcedPowerLimit", "power_limit", limit_mw);
+}
+
+nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device, nvmlEnableState_t *current,
+                                  nvmlEnableState_t *pending)
+{
+    unsigned int enabled = 0;
+    nvmlReturn_t result = small_figure(device, "nvmlDeviceGetEccMode", "ecc", &enabled);
+
+    *current = *pending = enabled ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
+    return result;
+}
+
+nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current,
+                                  unsigned int *pending)
+{
+    nvmlReturn_t result = small_figure(device, "nvmlDeviceGetMigMode", "mig", current);
+
+    *pending = *current;
+    return result;
+}

@@ -1,0 +1,169 @@
+"""An interrupted run goes on where it was, or says why it cannot."""
+
+from __future__ import annotations
+
+import json
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ciwm.bench.measure import resume
+from ciwm.bench.run_directory import held
+from ciwm.errors import EnvironmentFailure, IncomparableError, LaunchError, UsageError
+from ciwm.records import Run, read_record
+from ciwm.stats.gate import block_order
+from tests.fork import exits, workload
+
+if TYPE_CHECKING:
+    from ciwm.config import Config
+    from tests.fork import Fork
+
+SLOW = "import time\ndef step(): time.sleep(0.02)\n"
+
+
+@pytest.fixture
+def stopped(fork: Fork) -> Run:
+    """A run stopped during its third launch."""
+    head = fork.commit({"bench/steps.py": SLOW})
+    stop = threading.Event()
+    started: list[str] = []
+
+    def listen(line: str) -> None:
+        started.append(line)
+        if len(started) == 2:
+            threading.Timer(0.15, stop.set).start()
+
+    from ciwm.bench.measure import measure  # noqa: PLC0415
+
+    request = fork.request(head, head, workload(iterations=20))
+    run = measure(request, stop=stop, on_progress=listen)
+    assert [launch.exit for launch in run.launches] == ["ok", "ok", "interrupted"]
+    return run
+
+
+def resumed(fork: Fork, config: Config | None = None, budget_s: float | None = None) -> Run:
+    return resume(
+        fork.runs / "run",
+        stop=threading.Event(),
+        on_progress=fork.said.append,
+        config=config,
+        budget_s=budget_s,
+    )
+
+
+def test_a_stopped_run_goes_on_with_a_fresh_attempt_at_its_block(fork: Fork, stopped: Run) -> None:
+    run = resumed(fork)
+
+    assert run.complete
+    assert run.launches[:3] == stopped.launches
+    assert [launch.number for launch in run.launches] == list(range(1, 12))
+    again = run.launches[3:7]
+    assert {(launch.block, launch.attempt) for launch in again} == {(0, 1)}
+    assert tuple(launch.side for launch in again) == block_order(7, "w", 0, 1)
+    assert (run.id, run.started_at, run.plan) == (stopped.id, stopped.started_at, stopped.plan)
+    assert read_record(fork.runs / "run" / "run.json", Run) == run
+
+
+def test_a_launch_nobody_saw_end_is_lost_with_its_samples_kept(fork: Fork, stopped: Run) -> None:
+    directory = fork.runs / "run"
+    third = directory / Path(stopped.launches[2].log).parent
+    (third / "result.json").unlink()
+    (directory / "run.json").unlink()
+    with (third / "journal.jsonl").open("a") as journal:
+        journal.write(
+            '{"kind": "samples", "series": "w", "metric": "step_time", "values": [0.5]}\n'
+        )
+        journal.write('{"kind": "samples", "series": "w", "me')
+
+    run = resumed(fork)
+
+    lost = run.launches[2]
+    assert lost.exit == "lost"
+    assert lost.samples[0].values[-1] == 0.5
+    assert run.complete
+    assert exits(run, "base").count("ok") + exits(run, "head").count("ok") == 10
+
+
+def test_a_run_whose_budget_is_spent_goes_on_with_a_larger_one(fork: Fork) -> None:
+    head = fork.commit({"bench/steps.py": "import time\ndef step(): time.sleep(0.3)\n"})
+    request = fork.request(head, head, workload(iterations=1), gate={"budget": "0.5s"})
+    assert not fork.measure(request).complete
+
+    assert not resumed(fork).complete
+    assert resumed(fork, budget_s=600).complete
+
+
+def test_a_complete_run_is_returned_as_it_is(fork: Fork) -> None:
+    head = fork.repository.revision("HEAD")
+    run = fork.measure(fork.request(head, head))
+    before = (fork.runs / "run" / "run.json").read_bytes()
+
+    assert resumed(fork) == run
+    assert (fork.runs / "run" / "run.json").read_bytes() == before
+
+
+def test_a_folder_somebody_works_in_is_refused(fork: Fork, stopped: Run) -> None:
+    assert stopped
+    with (
+        held(fork.runs / "run"),
+        pytest.raises(LaunchError, match=r"run is in use by pid \d+"),
+    ):
+        resumed(fork)
+
+
+def test_a_changed_workload_is_named(fork: Fork, stopped: Run) -> None:
+    head = stopped.head.revision
+    changed = fork.request(head, head, workload(iterations=21)).config
+
+    with pytest.raises(UsageError, match="workload w changed since this run was begun"):
+        resumed(fork, changed)
+
+
+def test_a_changed_recipe_is_refused(fork: Fork, stopped: Run) -> None:
+    head = stopped.head.revision
+    config = fork.request(head, head, workload(iterations=20)).config
+    changed = config.model_copy(
+        update={"build": config.build.model_copy(update={"command": "true"})}
+    )
+
+    with pytest.raises(UsageError, match=r"\[build\] changed"):
+        resumed(fork, changed)
+
+
+def test_a_build_that_is_gone_is_named(fork: Fork, stopped: Run) -> None:
+    assert stopped.base.build is not None
+    Path(stopped.base.build.directory).rename(fork.runs / "moved")
+
+    with pytest.raises(EnvironmentFailure, match="the base build of this run is gone"):
+        resumed(fork)
+
+
+def test_another_host_is_incomparable(fork: Fork, stopped: Run) -> None:
+    assert stopped
+    saved = fork.runs / "run" / "request.json"
+    data = json.loads(saved.read_text())
+    data["environment"]["cpu_model"] = "Another CPU"
+    saved.write_text(json.dumps(data))
+
+    with pytest.raises(IncomparableError, match="another host: CPU was Another CPU") as caught:
+        resumed(fork)
+    assert caught.value.exit_code == 5
+
+
+@pytest.mark.parametrize("damage", ["request.json", "plan.json"])
+def test_a_damaged_file_is_named(fork: Fork, stopped: Run, damage: str) -> None:
+    assert stopped
+    (fork.runs / "run" / damage).write_text('{"half')
+
+    with pytest.raises(UsageError, match=damage):
+        resumed(fork)
+
+
+def test_a_folder_without_a_run_is_refused(fork: Fork) -> None:
+    with pytest.raises(UsageError, match="there is no run in"):
+        resumed(fork)
+    (fork.runs / "run").mkdir()
+    with pytest.raises(UsageError, match="holds no run that was begun"):
+        resumed(fork)

@@ -1,0 +1,205 @@
+"""NVIDIA cards through the real binding, over a stand-in for the driver's library."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.need import missing, need
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "tests" / "fakes" / "nvml.c"
+PROGRAM = """
+import json
+from ciwm.devices import describe_host, visible_cards
+from ciwm.errors import DeviceError
+try:
+    cards = [card.model_dump() for card in visible_cards()]
+    host = describe_host()
+    assert [card.model_dump() for card in host.accelerators] == cards
+    print(json.dumps({"cards": cards, "fingerprint": host.fingerprint}))
+except DeviceError as error:
+    print(json.dumps({"error": error.message, "hint": error.hint}))
+"""
+H200 = {
+    "name": "NVIDIA H200",
+    "uuid": "GPU-aaaa1111-0000",
+    "memory": 150754820096,
+    "sm_clock": 1980,
+    "memory_clock": 3201,
+    "power_limit": 700000,
+    "ecc": 1,
+    "mig": 0,
+}
+A10 = {**H200, "name": "NVIDIA A10", "uuid": "GPU-bbbb2222-0000", "memory": 24146608128}
+LOST, NO_DRIVER, MISMATCH, NO_PERMISSION = 15, 9, 18, 4  # nvmlReturn_t
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the stand-in, compiled against NVIDIA's own header."""
+    compiler = need("cc")
+    spec = importlib.util.find_spec("nvidia")
+    roots = [Path(root) for root in (spec.submodule_search_locations or [])] if spec else []
+    headers = [path.parent for root in roots for path in root.glob("*/include/nvml.h")]
+    if not headers:
+        missing("nvml.h is not installed here (PyPI: nvidia-nvml-dev)")
+    folder = tmp_path_factory.mktemp("nvml")
+    subprocess.run(
+        [
+            *(compiler, "-Wall", "-Wextra", "-Werror", "-Wno-misleading-indentation"),
+            *("-shared", "-fPIC", "-Wl,-soname,libnvidia-ml.so.1"),
+            *("-isystem", str(headers[0]), str(SOURCE)),
+            *("-o", str(folder / "libnvidia-ml.so.1")),
+        ],
+        check=True,
+    )
+    return folder
+
+
+class Driver:
+    """A machine with some cards and a driver in some state."""
+
+    def __init__(self, library: Path, state: Path) -> None:
+        self.library = library
+        self.state = state
+
+    def answers(
+        self,
+        *cards: dict[str, Any],
+        visible: str | None = None,
+        failing: dict[str, int] | None = None,
+    ) -> dict[str, Any]:
+        """What a fresh process sees of it; `failing` functions answer with an nvmlReturn_t."""
+        lines = [f"count {len(cards)}", "driver 590.12"]
+        lines += [
+            f"{n}.{key} {value}" for n, card in enumerate(cards) for key, value in card.items()
+        ]
+        lines += [f"{key} {value}" for key, value in (failing or {}).items()]
+        self.state.write_text("\n".join(lines) + "\n")
+        kept = {key: v for key, v in os.environ.items() if key != "CUDA_VISIBLE_DEVICES"}
+        done = subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            env={
+                **kept,
+                "PYTHONPATH": str(ROOT),
+                "LD_LIBRARY_PATH": str(self.library),
+                "FAKE_NVML_STATE": str(self.state),
+                **({} if visible is None else {"CUDA_VISIBLE_DEVICES": visible}),
+            },
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+    def names(self, *cards: dict[str, Any], visible: str) -> list[str]:
+        return [card["name"] for card in self.answers(*cards, visible=visible)["cards"]]
+
+
+@pytest.fixture
+def driver(library: Path, tmp_path: Path) -> Driver:
+    return Driver(library, tmp_path / "state")
+
+
+def test_a_card_is_described_with_its_units(driver: Driver) -> None:
+    assert driver.answers(H200)["cards"] == [
+        {
+            "index": 0,
+            "vendor": "nvidia",
+            "name": "NVIDIA H200",
+            "uuid": "GPU-aaaa1111-0000",
+            "memory_bytes": 150754820096,
+            "driver": "590.12",
+            "max_sm_clock_mhz": 1980,
+            "max_memory_clock_mhz": 3201,
+            "power_limit_w": 700.0,
+            "ecc": True,
+            "mig": False,
+        }
+    ]
+
+
+def test_what_a_card_does_not_support_is_none(driver: Driver) -> None:
+    bare = {"name": "NVIDIA GB10", "uuid": "GPU-c"}
+    [card] = driver.answers(bare)["cards"]
+    assert {key for key, value in card.items() if value is None} == {
+        "memory_bytes",
+        "max_sm_clock_mhz",
+        "max_memory_clock_mhz",
+        "power_limit_w",
+        "ecc",
+        "mig",
+    }
+
+
+def test_the_fingerprint_tells_cards_and_power_limits_apart(driver: Driver) -> None:
+    capped = {**H200, "power_limit": 500000}
+    prints = [driver.answers(card)["fingerprint"] for card in (H200, A10, capped)]
+    assert len(set(prints)) == 3
+    assert driver.answers(H200)["fingerprint"] == prints[0]
+
+
+@pytest.mark.parametrize(
+    ("visible", "names"),
+    [
+        ("0", ["NVIDIA H200"]),
+        ("1,0", ["NVIDIA A10", "NVIDIA H200"]),
+        (" 1 ", ["NVIDIA A10"]),
+        ("", []),
+        ("-1", []),
+        ("NoDevFiles", []),
+        ("1,7,0", ["NVIDIA A10"]),  # CUDA sees only what stands before the first bad entry
+        ("GPU-bbbb2222-0000,0", ["NVIDIA A10", "NVIDIA H200"]),
+        ("GPU-bbbb", ["NVIDIA A10"]),
+        ("GPU-", []),  # of both cards, hence of none
+        ("GPU-cccc", []),
+    ],
+)
+def test_only_the_visible_cards_are_seen_in_their_order(
+    driver: Driver, visible: str, names: list[str]
+) -> None:
+    assert driver.names(H200, A10, visible=visible) == names
+
+
+def test_a_mig_instance_has_its_own_uuid_and_memory_and_its_cards_clocks(driver: Driver) -> None:
+    split = {**A10, "mig": 1, "mig_uuid": "MIG-1234", "mig_memory": 1 << 30}
+    [card] = driver.answers(H200, split, visible="MIG-1234")["cards"]
+    assert (card["index"], card["name"], card["mig"]) == (1, "NVIDIA A10", True)
+    assert (card["uuid"], card["memory_bytes"]) == ("MIG-1234", 1 << 30)
+    assert card["max_sm_clock_mhz"] == 1980
+
+
+def test_without_the_library_there_are_no_cards(driver: Driver, tmp_path: Path) -> None:
+    if Path("/dev/nvidiactl").exists():
+        pytest.skip("this machine has the real driver")
+    driver.library = tmp_path
+    assert driver.answers(H200)["cards"] == []
+
+
+def test_with_the_library_but_no_driver_there_are_no_cards(driver: Driver) -> None:
+    assert driver.answers(H200, failing={"fail.nvmlInitWithFlags": NO_DRIVER})["cards"] == []
+
+
+@pytest.mark.parametrize("code", [MISMATCH, NO_PERMISSION])
+def test_a_broken_driver_is_an_error_with_a_hint(driver: Driver, code: int) -> None:
+    answer = driver.answers(H200, failing={"fail.nvmlInitWithFlags": code})
+    assert answer["error"].startswith("the NVIDIA driver does not answer: ")
+    assert "nvidia-smi" in answer["hint"]
+
+
+@pytest.mark.parametrize("function", ["nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetMemoryInfo"])
+def test_a_card_that_is_lost_is_an_error_and_not_a_missing_card(
+    driver: Driver, function: str
+) -> None:
+    answer = driver.answers(H200, A10, failing={f"1.fail.{function}": LOST})
+    assert answer["error"] == "an NVIDIA card cannot be read: GPU is lost"
