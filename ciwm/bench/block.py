@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
+from ciwm.errors import DeviceError
 from ciwm.launch.locks import CPU, card_lock
 from ciwm.launch.worker_process import LOADED_NOTHING, Limits, Order, Site, run_launch
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ciwm.bench.schedule import Schedule, Turn
     from ciwm.config import WorkloadConfig
     from ciwm.launch.flock import Flock
-    from ciwm.records import Environment, Launch, Side
+    from ciwm.records import Accelerator, Environment, Launch, Side
 
 
 @dataclass
@@ -37,16 +39,16 @@ class BlockRunner:
         `done` launches came before in the run; `deadline` is monotonic time. Raises DeviceError
         when the card is not free in time.
         """
-        card = self._card()
-        left_s = max(deadline - time.monotonic(), 0.0)
-        with card_lock(card, timeout_s=left_s, on_wait=self.say, stop=self.stop) as held:
-            block: list[Launch] = []
+        workload = self.workloads[turn.workload]
+        cards = cards_for(workload, self.host)
+        block: list[Launch] = []
+        with self._alone_on(cards, deadline) as held:
             for position, side in enumerate(turn.sides):
                 if self.stop.is_set() or not _wanted(side, block, turn, schedule):
                     continue
                 order = Order(
                     number=done + len(block) + 1,
-                    workload=self.workloads[turn.workload],
+                    workload=workload,
                     side=side,
                     block=turn.block,
                     attempt=turn.attempt,
@@ -55,17 +57,48 @@ class BlockRunner:
                 limits = Limits(
                     left_s=max(deadline - time.monotonic(), 0.0),
                     stop=self.stop,
-                    keep_open=(held, self.lock.fileno),
+                    keep_open=(*held, self.lock.fileno),
+                    variables=_visible(cards, self.host),
                 )
                 launch, _ = run_launch(order, self.site, limits)
                 block.append(launch)
-                self.say(describe(launch))
+                self.say(describe(launch, workload))
         return block
 
-    def _card(self) -> str:
-        """The card to lock: the first one, or the CPU of a host without any."""
-        cards = self.host.accelerators
-        return next((f"{c.vendor}-{c.uuid or c.index}" for c in cards), CPU)
+    @contextlib.contextmanager
+    def _alone_on(self, cards: Sequence[Accelerator], deadline: float) -> Iterator[list[int]]:
+        """Hold the locks of the cards, or of the CPU; in one order everywhere, so none deadlock."""
+        names = sorted(f"{card.vendor}-{card.uuid or card.index}" for card in cards) or [CPU]
+        with contextlib.ExitStack() as stack:
+            yield [
+                stack.enter_context(
+                    card_lock(
+                        name,
+                        timeout_s=max(deadline - time.monotonic(), 0.0),
+                        on_wait=self.say,
+                        stop=self.stop,
+                    )
+                )
+                for name in names
+            ]
+
+
+def cards_for(workload: WorkloadConfig, host: Environment) -> tuple[Accelerator, ...]:
+    """The cards a workload runs on, none on a host without; DeviceError when it needs more."""
+    cards = host.accelerators
+    if cards and workload.devices > len(cards):
+        raise DeviceError(
+            f"workload {workload.id} needs {workload.devices} cards; this host shows {len(cards)}",
+            "see CUDA_VISIBLE_DEVICES, or choose another runner",
+        )
+    return cards[: workload.devices]
+
+
+def _visible(cards: Sequence[Accelerator], host: Environment) -> dict[str, str]:
+    """What hides the cards that are not locked from a launch."""
+    names = [card.uuid or "" for card in cards if card.vendor == "nvidia"]
+    hide = len(cards) < len(host.accelerators) and all(names)
+    return {"CUDA_VISIBLE_DEVICES": ",".join(names)} if hide and names else {}
 
 
 def _wanted(side: Side, block: list[Launch], turn: Turn, schedule: Schedule) -> bool:
@@ -81,7 +114,7 @@ def _wanted(side: Side, block: list[Launch], turn: Turn, schedule: Schedule) -> 
     return not seen and not schedule.has_outcome(turn.workload, side)
 
 
-def describe(launch: Launch) -> str:
+def describe(launch: Launch, workload: WorkloadConfig) -> str:
     """One line on a launch: where it stands, how it ended, what it measured."""
     attempt = f" (attempt {launch.attempt + 1})" if launch.attempt else ""
     head = f"{launch.workload} block {launch.block + 1}{attempt} {launch.side}: "
@@ -89,6 +122,7 @@ def describe(launch: Launch) -> str:
     if launch.exit != "ok":
         return f"{head}{launch.exit} after {took}: {launch.detail}"
     note = f"; {launch.detail}" if launch.detail == LOADED_NOTHING else ""
-    medians = [f"{one.metric} P50 {median(one.values):.4g}" for one in launch.samples[:1]]
+    first = launch.samples[0]
+    unit = workload.declared_metrics[first.metric].unit
     more = f" (+{len(launch.samples) - 1} series)" if len(launch.samples) > 1 else ""
-    return f"{head}{took}, {', '.join(medians)}{more}{note}"
+    return f"{head}{took}, {first.metric} P50 {median(first.values):.4g} {unit}{more}{note}"

@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ciwm.bench.block import BlockRunner
+from ciwm.bench.block import BlockRunner, cards_for
 from ciwm.bench.plan import BenchRequest, make_plan, selected
 from ciwm.bench.run_directory import RUN, RunDirectory, held, refuse_used
 from ciwm.bench.saved_request import SavedRequest, refuse_changes, saved, with_budget
@@ -49,6 +49,8 @@ def measure(
     host = describe_host()
     now = datetime.now(timezone.utc)
     plan, files = make_plan(request)
+    for workload in selected(request.config, request.only):
+        cards_for(workload, host)
     refuse_used(request.directory)
     with held(request.directory) as directory:
         asked = saved(request, _run_id(request, now), now, host)

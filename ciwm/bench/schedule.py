@@ -50,13 +50,13 @@ class Schedule:
         for step in range(1, len(names) + 1):
             place = (self._last + step) % len(names)
             if self._open(names[place]) and self._fits(names[place], left_s):
-                self._last = place
                 return self._turn(names[place])
         return None
 
     def take(self, block: Sequence[Launch], took_s: float | None = None) -> bool:
         """Take the launches of one attempt; whether they count as evidence."""
         first = block[0]
+        self._last = self._plan.workloads.index(first.workload)
         self._attempts[first.workload, first.block] += 1
         self._outcomes |= {(one.workload, one.side) for one in block if _says_something(one)}
         counts = self._watch.add(block)

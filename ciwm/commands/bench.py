@@ -202,12 +202,13 @@ def _built(call: _Call, revision: Revision) -> BuildRecord:
 def _resumed(call: _Call, resume_from: str) -> tuple[Run, Path]:
     from ciwm.bench.measure import resume  # noqa: PLC0415
     from ciwm.bench.run_directory import last_interrupted  # noqa: PLC0415
+    from ciwm.bench.saved_request import home  # noqa: PLC0415
     from ciwm.launch.cache import kind_directory  # noqa: PLC0415
 
     if resume_from:
         path = Path(resume_from)
     else:
-        path = last_interrupted(kind_directory("runs"), call.repository.path.resolve())
+        path = last_interrupted(kind_directory("runs"), home(call.repository))
     call.shown.say(f"resuming {path}")
     run = resume(
         path,

@@ -72,11 +72,14 @@ def declared(workload: WorkloadConfig, gate: GateConfig) -> list[Series]:
 
 def check_workload(workload: WorkloadConfig) -> None:
     """Raise ConfigError, with what to write instead, for a workload that cannot be launched."""
-    if workload.devices > 1:
+    texts = [workload.command, *(value for values in workload.params.values() for value in values)]
+    if any("\0" in text for text in texts if isinstance(text, str)):
+        raise ConfigError(f"workload {workload.id}: a command or parameter holds a NUL character")
+    if workload.devices > 1 and workload.python is not None:
         raise ConfigError(
-            f"workload {workload.id}: devices = {workload.devices}: this version launches on one "
-            "card",
-            "set devices = 1",
+            f"workload {workload.id}: devices = {workload.devices}: a python workload is one "
+            "process on one card",
+            "start the processes by a command, with torchrun say",
         )
     if workload.python is not None:
         _check_step_time(workload)

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ciwm.credentials import masker
 from ciwm.launch.command import ResultError, read_samples, script
 from ciwm.launch.exits import Verdict, classify, shortened
 from ciwm.launch.files import cannot_write, make_folder, write_atomically
@@ -102,7 +103,7 @@ def run_launch(order: Order, site: Site, limits: Limits) -> tuple[Launch, Journa
         duration_s=round(ended.duration_s, 6),
         exit=verdict.exit,
         exit_code=None if refusal else ended.status,
-        detail=verdict.detail,
+        detail=masker()(verdict.detail),
         warmup_iterations=journal.warmup_iterations,
         samples=samples,
     )
@@ -132,7 +133,7 @@ def _run(order: Order, site: Site, limits: Limits, folder: Path) -> tuple[Ended,
             keep_open=limits.keep_open,
         )
     except OSError as error:
-        why = shortened(f"cannot start {command[0]}: {error.strerror or error}")
+        why = shortened(f"cannot start {error.filename or command[0]}: {error.strerror or error}")
         return Ended(1, 0.0, "exited", 0), Verdict("failed", why)
     return ended, None
 

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ciwm.records import BuildRecord, BumpReport, Environment, Revision
 
 _LOG_LINE_LIMIT = 400
+_STAGES = 12  # twice what there are; more come from no ciwm
+_BUILDS = 4
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./=+-]{0,199}")
 _SAFE_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:/[A-Za-z0-9._~%-]*)*")
 
@@ -36,7 +38,7 @@ def sided_builds(report: BumpReport) -> list[tuple[str, BuildRecord]]:
     }
     return [
         (named.get(build.revision.sha, sides[min(index, 1)]), build)
-        for index, build in enumerate(report.builds)
+        for index, build in enumerate(report.builds[:_BUILDS])
     ]
 
 
@@ -60,7 +62,7 @@ def stages_part(report: BumpReport) -> str:
         f"- ❌ **{stage.name}** {'was interrupted' if stage.status == 'interrupted' else 'failed'}"
         f" after {duration(stage.duration_s)}: {words(stage.message) or 'it left no message'}"
         + (f" — {words(stage.hint)}" if stage.hint else "")
-        for stage in stopped_stages(report)
+        for stage in stopped_stages(report)[:_STAGES]
     ]
     return "\n".join(["#### Stages that stopped", "", *told]) if told else ""
 
@@ -134,10 +136,10 @@ def _method(report: BumpReport) -> str:
 def _times(report: BumpReport) -> str:
     told = [
         f"{stage.name} {duration(stage.duration_s)}"
-        for stage in report.stages
+        for stage in report.stages[:_STAGES]
         if stage.status != "skipped"
     ]
-    skipped = [stage.name for stage in report.stages if stage.status == "skipped"]
+    skipped = [stage.name for stage in report.stages[:_STAGES] if stage.status == "skipped"]
     if skipped:
         told.append(f"skipped: {', '.join(skipped)}")
     return f"Stages: {', '.join(told)}." if told else ""

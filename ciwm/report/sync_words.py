@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 def lines(added: int, removed: int) -> str:
     """Lines added and removed."""
-    return f"+{added} -{removed} lines"
+    return f"+{added:,} -{removed:,} lines"
 
 
 def signed(added: int, removed: int) -> tuple[str, str]:
     """Lines added and removed, as two cells."""
-    return f"+{added}" if added else "0", f"-{removed}" if removed else "0"
+    return f"+{added:,}" if added else "0", f"-{removed:,}" if removed else "0"
 
 
 def answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:

@@ -106,9 +106,14 @@ class Story:
 
 def tell(story: Story) -> BumpReport:
     """Run every stage, save every record under the bump's directory, and return the report."""
+    from ciwm.launch.builds import release_builds  # noqa: PLC0415
+
     story.bump.directory.mkdir(parents=True, exist_ok=True)
-    for stage in (_sync, _build, _bench, _gate, _store):
-        stage(story)
+    try:
+        for stage in (_sync, _build, _bench, _gate, _store):
+            stage(story)
+    finally:
+        release_builds()
     report = _report(story)
     _save(story, "report.json", report.to_json())
     return report

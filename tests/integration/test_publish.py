@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from ciwm.records import BumpReport
     from tests.github_bed.bed import GitHubBed, Pull
 
-QUICK = Patience(retries=2, backoff_s=0.05, total_wait_s=5, timeout_s=2)
+QUICK = Patience(retries=2, backoff_s=0.05, total_wait_s=5)
+IMPATIENT = Patience(retries=2, backoff_s=0.05, total_wait_s=5, timeout_s=1)
 
 
 class Poster:
@@ -35,6 +36,7 @@ class Poster:
         self.pull: Pull = bed.pull_request()
         self.saved = folder / "out" / "report.json"
         self.log = io.StringIO()
+        self.patience = QUICK
         self.opened: list[GitHub] = []
         self.variables = {"GITHUB_ACTIONS": "true"}
         for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"):
@@ -50,7 +52,7 @@ class Poster:
         key: str = "bump",
         **changes: object,
     ) -> Published:
-        hub = connect(token or self.bed.token, self.bed.url, patience=QUICK)
+        hub = connect(token or self.bed.token, self.bed.url, patience=self.patience)
         self.opened.append(hub)
         target = Target(self.bed.repository, self.pull.number, self.pull.head_sha, key)
         texts = Texts(text, f"# {text}", annotations)
@@ -190,7 +192,8 @@ def test_duplicates_of_ours_are_removed_and_the_oldest_kept(
 
 @pytest.mark.parametrize("kind", ["bad_gateway", "hang_up", "silence"])
 def test_reading_goes_on_after_a_moments_outage(post: Poster, github: GitHubBed, kind: str) -> None:
-    github.misbehave(kind, method="GET", seconds=3)  # type: ignore[arg-type]
+    post.patience = IMPATIENT
+    github.misbehave(kind, method="GET", seconds=2)  # type: ignore[arg-type]
     assert post().problems == ()
 
 
