@@ -54,6 +54,12 @@ class _Call:
 @click.option("--max-launches", type=click.IntRange(4), help="Launches a side [default: config].")
 @click.option("--budget", metavar="TIME", help="Time for all launches: 90s, 20min, 1h.")
 @click.option(
+    "--prove-improvement",
+    is_flag=True,
+    default=None,
+    help="Go on where head is not slower, until an improvement is proved or excluded.",
+)
+@click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for the run [default: a new one in the cache].",
@@ -119,7 +125,7 @@ def _check_usage(
         return
     if revisions:
         raise click.UsageError("--resume goes on with the revisions of the run: name none")
-    fixed = ("only", "seed", "workloads_from", "max_launches", "out")
+    fixed = ("only", "seed", "workloads_from", "max_launches", "prove_improvement", "out")
     given = [name for name in fixed if options[name] not in (None, ())]
     if given:
         name = {"only": "workload"}.get(given[0], given[0]).replace("_", "-")
@@ -127,12 +133,13 @@ def _check_usage(
 
 
 def _with_options(config: Config, options: dict[str, Any]) -> Config:
-    """The configuration with --max-launches and --budget in the place of [gate]'s."""
+    """The configuration with what the command line states in the place of [gate]'s."""
     from pydantic import ValidationError  # noqa: PLC0415
 
     from ciwm.config import GateConfig  # noqa: PLC0415
 
-    stated = {k: options[k] for k in ("max_launches", "budget") if options[k] is not None}
+    names = ("max_launches", "budget", "prove_improvement")
+    stated = {name: options[name] for name in names if options[name] is not None}
     if not stated:
         return config
     kept = config.gate.model_dump(exclude={"budget_s"} if "budget" in stated else set())

@@ -41,3 +41,13 @@ def limit(row: SeriesVerdict) -> str:
 def _signed(difference: float, unit: str) -> str:
     sign = "+" if difference > 0 else _MINUS if difference < 0 else "±"
     return f"{sign}{quantity(abs(difference), unit)}"
+
+
+def as_decided(row: SeriesVerdict) -> SeriesVerdict:
+    """The row with the figures that decided: the slowest iterations' where these did."""
+    tail = row.tail
+    if tail is None or not row.by_tail:
+        return row
+    same = ("ratio", "ci_low", "ci_high", "base_value", "head_value", "threshold_pct")
+    figures = {name: getattr(tail, name) for name in same}
+    return row.model_copy(update={**figures, "metric": f"{row.metric}, slowest 5%"})

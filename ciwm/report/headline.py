@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.report.changes import seen
+from ciwm.report.changes import as_decided, seen
 from ciwm.report.figures import harm, plural
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def short(name: str, limit: int = _NAME_LIMIT) -> str:
 
 def rows_of(verdict: Verdict, outcome: SeriesOutcome) -> list[SeriesVerdict]:
     """The series of one outcome, the largest change for the worse first."""
-    rows = [row for row in verdict.series if row.outcome == outcome]
+    rows = [as_decided(row) for row in verdict.series if row.outcome == outcome]
     return sorted(rows, key=harm, reverse=True)
 
 
@@ -103,7 +103,7 @@ def _judged(verdict: Verdict | None) -> str:
 def _words(outcome: SeriesOutcome, rows: list[SeriesVerdict]) -> str:
     """What became of these, the largest change beside it."""
     worst = rows[0]
-    if outcome != "regressed" or not seen(worst) or worst.by_tail:
+    if outcome != "regressed" or not seen(worst):
         return _BLOCKING[outcome]
     words = "got slower" if all(_is_speed(row.unit) for row in rows) else "got worse"
     first = "worst: " if len(rows) > 1 else ""

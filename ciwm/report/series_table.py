@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.records import SEVERITY
-from ciwm.report.changes import interval, limit, seen
+from ciwm.report.changes import as_decided, interval, limit, seen
 from ciwm.report.detail import Detail, folded, more, name, table, words
 from ciwm.report.figures import harm, plural, quantity
 
@@ -34,9 +34,8 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 def by_severity(verdict: Verdict) -> list[SeriesVerdict]:
     """All series: worst outcome first, within one the largest change for the worse first."""
-    return sorted(
-        verdict.series, key=lambda row: (SEVERITY.index(row.outcome), -harm(row), row.series)
-    )
+    rows = [as_decided(row) for row in verdict.series]
+    return sorted(rows, key=lambda row: (SEVERITY.index(row.outcome), -harm(row), row.series))
 
 
 def benchmarks_section(verdict: Verdict, detail: Detail, *, built: bool = True) -> str:
@@ -120,7 +119,7 @@ def _change(row: SeriesVerdict) -> str:
     """The change with its interval; where figures do not decide, the reason beside it."""
     reason = words(row.reason.removeprefix(f"{row.series} {row.metric}: "), _REASON_LIMIT)
     figure, ends = seen(row), interval(row, " … ")
-    if not figure or row.by_tail:
+    if not figure:
         return reason
     if row.ratio is None:  # then a unit, which is anybody's words, is in it
         figure, ends = words(figure), words(ends)
