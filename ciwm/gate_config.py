@@ -62,6 +62,7 @@ class GateConfig(Section):
     gate_p99: bool = False
     prove_improvement: bool = False
     confirm: bool = False
+    on_undetectable: Literal["warn", "refuse"] = "warn"
     family_alpha: float = Field(default=0.01, gt=0, lt=1)
     max_launches: int = Field(default=16, ge=4)
     on_inconclusive: OnDoubt = "warn"

@@ -10,6 +10,7 @@ from ciwm.errors import ConfigError, UsageError
 from ciwm.launch.series import declared, family
 from ciwm.launch.workloads import WorkloadSource, changed_paths
 from ciwm.policy import by_policy_of
+from ciwm.policy.first_guess import informed, refuse_undetectable
 from ciwm.records import Plan
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
     from ciwm.config import Config, WorkloadConfig
     from ciwm.git import Repository
-    from ciwm.records import BuildRecord, Revision, Series
+    from ciwm.records import BuildRecord, Calibration, Revision, Series
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,8 @@ class BenchRequest:
 
     `only` names workloads (none: all of them); the number of launches and the budget are
     `config.gate`'s. `base_config` is what base declares: a series that is gone must be noticed.
-    Where `base_decides`, its thresholds hold.
+    Where `base_decides`, its thresholds hold. `calibration` is what is known of this machine's
+    noise; to `calibrate` is to measure one build against itself.
     """
 
     repository: Repository
@@ -40,6 +42,8 @@ class BenchRequest:
     only: tuple[str, ...] = ()
     base_config: Config | None = None
     base_decides: bool = False
+    calibration: Calibration | None = None
+    calibrate: bool = False
 
 
 def selected(config: Config, only: Sequence[str]) -> tuple[WorkloadConfig, ...]:
@@ -75,9 +79,13 @@ def make_plan(request: BenchRequest) -> tuple[Plan, tuple[str, ...]]:
         touched_workloads=tuple(name for name, own in files.items() if changed & set(own)),
         gone=_gone(request),
         added=_added(request),
+        purpose="calibrate" if request.calibrate else "compare",
     )
     if request.base_config is not None and request.base_decides:
         plan = by_policy_of(plan, request.base_config)
+    if request.calibration is not None:
+        plan = informed(plan, request.config.gate, request.calibration)
+    refuse_undetectable(plan, request.config.gate)
     return plan, tuple(sorted({path for own in files.values() for path in own}))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ciwm.policy.first_guess import undetectable
 from ciwm.policy.thresholds import unused_rules
 from ciwm.policy.trial import GATED_TAIL
 from ciwm.policy.words import named, plain, proved
@@ -25,6 +26,7 @@ def problems(
     return (
         *_plan(run, watch),
         *unused_rules(run.plan, config),
+        *undetectable(run.plan, config),
         *_launches(watch),
         *_unplanned(run),
         *_order(run),

@@ -66,6 +66,6 @@ def _changed(series: Series, pct: float, absolute: float | None) -> Series:
         return series
     # a first guess of the noise is on the scale of the threshold it was made for
     kept = (series.threshold_abs is None) == (absolute is None)
-    noise = series.noise if kept else None
-    update = {"threshold_pct": pct, "threshold_abs": absolute, "noise": noise}
+    known = {} if kept else {"noise": None, "detectable": None}
+    update = {"threshold_pct": pct, "threshold_abs": absolute, **known}
     return series.model_copy(update=update)

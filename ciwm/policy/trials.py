@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ciwm.errors import UsageError
 from ciwm.policy.thresholds import ruled, tail_threshold_pct
 from ciwm.policy.trial import Trial
-from ciwm.stats.gate import Gate
+from ciwm.stats.gate import LEAST_NOISE, Gate
 from ciwm.stats.launches import read_from_a_clock
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 TAIL_ALPHA = 0.2  # of alpha, where tails are gated
 TAIL_NOISE = 0.05  # first guess of the launch sd of a tail
 NOISE_SHARE = 3  # the threshold over the first guess of the noise: 3 % and 1 %
-LEAST_NOISE = 30  # a stored noise far below the threshold says that it was measured too seldom
 
 
 def new_trial(planned: Series, plan: Plan, config: GateConfig) -> Trial:

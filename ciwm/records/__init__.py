@@ -3,7 +3,9 @@
 from ciwm.records.base import Record, RecordFile, parse_record, read_record
 from ciwm.records.build import BuildRecord, Revision
 from ciwm.records.bump import BumpReport, Stage
+from ciwm.records.calibration import Calibration, SeriesCalibration, WayOut
 from ciwm.records.environment import Accelerator, Difference, Environment
+from ciwm.records.factorial import Attribution, FactorialRun
 from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
 from ciwm.records.sync import SyncReport
 from ciwm.records.verdict import SEVERITY, LaunchCount, SeriesVerdict, TailVerdict, Verdict
@@ -15,6 +17,9 @@ FILES: tuple[type[RecordFile], ...] = (
     SyncReport,
     Verdict,
     BumpReport,
+    Calibration,
+    FactorialRun,
+    Attribution,
 )
 
 __all__ = [
@@ -23,10 +28,13 @@ __all__ = [
     "SIDES",
     "Accelerator",
     "Arm",
+    "Attribution",
     "BuildRecord",
     "BumpReport",
+    "Calibration",
     "Difference",
     "Environment",
+    "FactorialRun",
     "Launch",
     "LaunchCount",
     "Plan",
@@ -36,6 +44,7 @@ __all__ = [
     "Run",
     "Samples",
     "Series",
+    "SeriesCalibration",
     "SeriesVerdict",
     "Side",
     "Stage",
@@ -43,6 +52,7 @@ __all__ = [
     "TailVerdict",
     "Telemetry",
     "Verdict",
+    "WayOut",
     "parse_record",
     "read_record",
 ]

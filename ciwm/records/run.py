@@ -29,7 +29,8 @@ class Series(Record):
     """One gated or shown quantity: a workload with its parameters, and a metric of it.
 
     `threshold_abs`, in `unit`, takes the place of `threshold_pct` and compares differences.
-    `noise` is the launch sd known beforehand, as a log or, with `threshold_abs`, in `unit`.
+    `noise` is the launch sd known beforehand, as a log or, with `threshold_abs`, in `unit`;
+    `detectable` the smallest threshold that this machine can serve, in percent or in `unit`.
     """
 
     series: str
@@ -40,6 +41,7 @@ class Series(Record):
     threshold_pct: float = Field(gt=0)
     threshold_abs: float | None = Field(default=None, gt=0)
     noise: float | None = Field(default=None, gt=0)
+    detectable: float | None = Field(default=None, gt=0)
     quantiles: tuple[float, ...] = (0.5,)
 
     @property

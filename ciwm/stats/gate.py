@@ -34,6 +34,7 @@ BEST_BLOCK = log((1 - MIX) * len(HEADS) + MIX)  # log evidence of a perfectly se
 PRIOR_FREEDOM = 4  # how many degrees of freedom the first guess of the noise is worth
 CLIP = 2  # residuals beyond so many sds count as that many: an outlier must not blind the rest
 PASS_LEVEL = 0.95
+LEAST_NOISE = 30  # the threshold over the least first guess: far below, it was seen too seldom
 LUCK = 0.25  # standard errors by which a forecast lets the change move to the easier side
 FORESEEN = 8  # budgets, beyond which a forecast is not worth its name
 _ROUNDING = 1e-12  # relative: 1000 -> 1030 is 3 %, in floating point too
@@ -118,6 +119,11 @@ class Gate:
     def launch_sd(self) -> float:
         """The sd of launches of one side around their block's mean, as a log."""
         return sqrt(self._residuals / len(self.base))
+
+    @property
+    def noise_learnt(self) -> float:
+        """The launch sd as the next bet takes it: outliers clipped, the first guess weighed in."""
+        return sqrt(self._squares / self._freedom)
 
     @property
     def constant(self) -> bool:

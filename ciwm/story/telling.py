@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ciwm.config import Config
     from ciwm.git import Repository
     from ciwm.records.build import BuildRecord, Revision
+    from ciwm.records.calibration import Calibration
     from ciwm.records.run import Run
     from ciwm.records.sync import SyncReport
     from ciwm.records.verdict import Verdict
@@ -196,6 +197,7 @@ def _bench(story: Story) -> None:
                 config=bump.config.model_copy(update={"gate": bump.base_config.gate}),
                 base_config=bump.base_config,
                 base_decides=True,
+                calibration=_calibration(story),
                 base=base,
                 head=head,
                 workloads_from=bump.head,
@@ -205,6 +207,16 @@ def _bench(story: Story) -> None:
             stop=story.stop,
             on_progress=story.progress,
         )
+
+
+def _calibration(story: Story) -> Calibration | None:
+    """What is known of this machine; history is read here and written by pushes alone."""
+    from ciwm.devices import describe_host  # noqa: PLC0415
+    from ciwm.story.calibrating import known_calibration  # noqa: PLC0415
+
+    bump = story.bump
+    fingerprint = describe_host().fingerprint
+    return known_calibration(bump.repository, bump.base_config, fingerprint, story.progress)
 
 
 def _gate(story: Story) -> None:
