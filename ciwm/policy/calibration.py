@@ -13,7 +13,7 @@ from ciwm.policy.ways_out import Spread, ways_out
 from ciwm.records.calibration import Calibration, SeriesCalibration
 from ciwm.stats.detectable import Bench, blocked, detectable, residuals
 from ciwm.stats.launches import worse_log
-from ciwm.stats.within import within_variance
+from ciwm.stats.spread import clipped_sd, within_variance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -78,7 +78,7 @@ def _series(trial: Trial, verdict: SeriesVerdict, run: Run) -> SeriesCalibration
     smallest, stopped = detectable(bench), blocked(bench, gate.threshold)
     return SeriesCalibration(
         **known,
-        noise=gate.noise_learnt,
+        noise=bench.noise,
         within=spread.within,
         between=spread.between,
         detectable=None if smallest is None else scale * smallest,
@@ -93,7 +93,7 @@ def _bench(trial: Trial, run: Run) -> Bench:
         tests=gate.tests,
         alpha=gate.alpha,
         max_launches=run.plan.max_launches,
-        noise=gate.noise_learnt,
+        noise=clipped_sd(gate.base, gate.head),
         absolute=gate.absolute,
         residuals=residuals(gate.base, gate.head),
         seed=run.plan.seed,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ciwm.policy.answer import headline, run_outcome
 from ciwm.policy.blocks import blocks
 from ciwm.policy.case import Case, declared_removed
+from ciwm.policy.confirmation import confirmation, confirmed, refuse_unlike, unconfirmed
 from ciwm.policy.figures import figures, middle, tail_figures
 from ciwm.policy.gone import gone_verdict, renames
 from ciwm.policy.outcomes import Outcome, outcome
@@ -20,7 +21,7 @@ from ciwm.records import SEVERITY, LaunchCount, SeriesVerdict, Verdict
 
 if TYPE_CHECKING:
     from ciwm.config import GateConfig
-    from ciwm.records import Run, Series
+    from ciwm.records import Confirmation, Run, Series
 
 INTERVAL_METHOD = (
     "95 % two-sided Student interval of the 20 %-trimmed mean of the log differences of launches "
@@ -32,25 +33,50 @@ INTERVAL_METHOD = (
 )
 
 
-def decide(run: Run, config: GateConfig) -> Verdict:
+def decide(run: Run, config: GateConfig, second: Run | None = None) -> Verdict:
     """The verdict on a run, by the same watch that told its bench when to stop.
 
-    Raises UsageError for a plan the gate cannot judge.
+    A second run of the same revisions confirms a regression or leaves it in doubt. Raises
+    UsageError for a plan the gate cannot judge, and for a second run that is unlike the first.
     """
+    watch = _watched(run, config)
+    cases = _cases(run, watch)
+    others: dict[tuple[str, str], Case] = {}
+    notes: tuple[str, ...] = ()
+    if second is not None:
+        refuse_unlike(run, second)
+        other_watch = _watched(second, config)
+        others = {case.series.key: case for case in _cases(second, other_watch)}
+        notes = tuple(f"second run: {said}" for said in problems(second, other_watch, config, ()))
+    removed = _removed(run, cases, config)
+    verdicts = []
+    for case in (each for each in cases if each.series not in removed):
+        other = others.get(case.series.key)
+        found = outcome(case)
+        if second is not None:
+            found = confirmed(found, case, other)
+        elif config.confirm:
+            found = unconfirmed(found)
+        verdicts.append(_series(case, found, confirmation(case, other)))
+    gone = (ruled(series, config) for series in run.plan.gone)
+    verdicts += [gone_verdict(series) for series in gone if series not in removed]
+    names = tuple(named(series) for series in removed)
+    notes = (*problems(run, watch, config, names), *notes)
+    return _verdict(run, config, verdicts, notes)
+
+
+def _removed(run: Run, cases: list[Case], config: GateConfig) -> list[Series]:
+    """Series that head does not have, and that the configuration declares removed."""
+    absent = [case.series for case in cases if not case.has("head")]
+    gone = [ruled(series, config) for series in run.plan.gone]
+    return [series for series in (*absent, *gone) if declared_removed(series, config.removed)]
+
+
+def _watched(run: Run, config: GateConfig) -> Watch:
     watch = Watch(run.plan, config)
     for block in blocks(run.launches):
         watch.add(block)
-    cases = _cases(run, watch)
-    removed = [
-        case.series
-        for case in cases
-        if not case.has("head") and declared_removed(case.series, config.removed)
-    ]
-    gone = [ruled(series, config) for series in run.plan.gone]
-    removed += [series for series in gone if declared_removed(series, config.removed)]
-    verdicts = [_series(case, outcome(case)) for case in cases if case.series not in removed]
-    verdicts += [gone_verdict(series) for series in gone if series not in removed]
-    return _verdict(run, watch, config, verdicts, removed)
+    return watch
 
 
 def _cases(run: Run, watch: Watch) -> list[Case]:
@@ -67,27 +93,23 @@ def _incomparable(run: Run) -> str:
 
 
 def _verdict(
-    run: Run,
-    watch: Watch,
-    config: GateConfig,
-    verdicts: list[SeriesVerdict],
-    removed: list[Series],
+    run: Run, config: GateConfig, verdicts: list[SeriesVerdict], notes: tuple[str, ...]
 ) -> Verdict:
     found, rows = run_outcome(verdicts, config), sorted(verdicts, key=_worst_first)
-    names = tuple(named(series) for series in removed)
+    planned = len(run.plan.family) + len(run.plan.gone)
     return Verdict(
         run=run.id,
         outcome=found,
-        reason=headline(rows, found, config, planned=len(verdicts) + len(removed)),
+        reason=headline(rows, found, config, planned=planned),
         alpha=config.family_alpha,
         family_size=family_size(run.plan),
         interval_method=INTERVAL_METHOD,
         series=tuple(rows),
-        problems=(*problems(run, watch, config, names), *renames(run.plan, rows)),
+        problems=(*notes, *renames(run.plan, rows)),
     )
 
 
-def _series(case: Case, found: Outcome) -> SeriesVerdict:
+def _series(case: Case, found: Outcome, second: Confirmation | None) -> SeriesVerdict:
     series, trial = case.series, case.trial
     return SeriesVerdict(
         series=series.series,
@@ -106,6 +128,7 @@ def _series(case: Case, found: Outcome) -> SeriesVerdict:
         by_tail=found.by_tail,
         reason=found.reason,
         tail=tail_figures(case),
+        confirmation=second,
         **figures(trial, found.outcome),
     )
 

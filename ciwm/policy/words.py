@@ -137,7 +137,11 @@ def _range(trial: Trial) -> str:
 def _sureness(trial: Trial, *, worse: bool) -> str:
     if trial.compared_exactly:
         return f"all {_launches(trial)} agree within their side: compared exactly"
-    evidence = trial.gate.evidence if worse else trial.gate.evidence_faster
+    return odds(trial.gate.evidence if worse else trial.gate.evidence_faster)
+
+
+def odds(evidence: float) -> str:
+    """How rare such evidence is where nothing changed; `evidence` is a log."""
     return (
         "without a change, evidence this strong appears less than once in "
         f"{_rounded_down(exp(min(evidence, 600)))} runs"

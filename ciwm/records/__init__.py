@@ -8,7 +8,14 @@ from ciwm.records.environment import Accelerator, Difference, Environment
 from ciwm.records.factorial import Attribution, FactorialRun
 from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
 from ciwm.records.sync import SyncReport
-from ciwm.records.verdict import SEVERITY, LaunchCount, SeriesVerdict, TailVerdict, Verdict
+from ciwm.records.verdict import (
+    SEVERITY,
+    Confirmation,
+    LaunchCount,
+    SeriesVerdict,
+    TailVerdict,
+    Verdict,
+)
 
 FILES: tuple[type[RecordFile], ...] = (
     Environment,
@@ -32,6 +39,7 @@ __all__ = [
     "BuildRecord",
     "BumpReport",
     "Calibration",
+    "Confirmation",
     "Difference",
     "Environment",
     "FactorialRun",

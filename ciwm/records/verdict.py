@@ -59,6 +59,18 @@ class TailVerdict(Record):
     reason: str
 
 
+class Confirmation(Record):
+    """What a second, independent run says of a series; its evidence multiplies (logs add)."""
+
+    run: str
+    outcome: SeriesOutcome
+    ratio: float | None = None
+    difference: float | None = None
+    evidence: float
+    evidence_together: float
+    launches: LaunchCount
+
+
 class SeriesVerdict(Record):
     """One gated series. `ratio` is head/base as measured; evidence is in natural logs.
 
@@ -91,6 +103,7 @@ class SeriesVerdict(Record):
     difference_high: float | None = None
     tail: TailVerdict | None = None
     by_tail: bool = False
+    confirmation: Confirmation | None = None
 
 
 class Verdict(RecordFile):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ciwm.report.detail import name, table, words
 from ciwm.report.escape import visible
+from ciwm.report.figures import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -67,7 +68,7 @@ def _cells(one: SeriesCalibration) -> tuple[str, ...]:
 
 
 def _figure(one: SeriesCalibration, value: float) -> str:
-    return f"{value:.2g} {'%' if one.threshold_abs is None else one.unit}".rstrip()
+    return f"{value:.2g} %" if one.threshold_abs is None else quantity(value, one.unit)
 
 
 def _remarks(found: Sequence[SeriesCalibration]) -> list[str]:
