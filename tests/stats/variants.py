@@ -83,12 +83,12 @@ def trials(
     ).astype(float)
     logs = logs[:, : 2 * size * blocks].reshape(count, blocks, 2 * size)
     shuffled = np.argsort(rng.random(logs.shape), axis=2)
-    logs = (
-        np.take_along_axis(logs, np.sort(shuffled[:, :, :size], axis=2), 2),
-        np.take_along_axis(logs, np.sort(shuffled[:, :, size:], axis=2), 2),
+    base, head = (
+        np.take_along_axis(logs, np.sort(slots, axis=2), 2)
+        for slots in (shuffled[:, :, :size], shuffled[:, :, size:])
     )
     luck = noise.build * rng.standard_normal((count, 1, 1))
-    return logs[0], logs[1] + np.log1p(effect) + luck
+    return base, head + np.log1p(effect) + luck
 
 
 def first_guess(model: str, count: int, variant: Variant) -> Floats:
