@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ciwm.errors import UsageError
 from ciwm.policy.thresholds import ruled, tail_threshold_pct
 from ciwm.policy.trial import Trial
-from ciwm.stats.gate import LEAST_NOISE, Gate
+from ciwm.stats.gate import KNOWN_FREEDOM, LEAST_NOISE, PRIOR_FREEDOM, Gate
 from ciwm.stats.launches import read_from_a_clock
 
 if TYPE_CHECKING:
@@ -52,13 +52,16 @@ def new_trial(planned: Series, plan: Plan, config: GateConfig) -> Trial:
 def _gate(series: Series, plan: Plan, alpha: float) -> Gate:
     absolute = series.threshold_abs is not None
     threshold = series.threshold_abs or series.threshold_pct / 100
-    known = series.noise or threshold / NOISE_SHARE
+    noise, freedom = threshold / NOISE_SHARE if absolute else Gate.noise, PRIOR_FREEDOM
+    if series.noise is not None:
+        noise, freedom = max(series.noise, threshold / LEAST_NOISE), KNOWN_FREEDOM
     return Gate(
         tests=family_size(plan),
         threshold=threshold,
         alpha=alpha,
         max_launches=plan.max_launches,
-        noise=max(known, threshold / LEAST_NOISE) if series.noise or absolute else Gate.noise,
+        noise=noise,
+        freedom=freedom,
         exact=not read_from_a_clock(series.unit),
         absolute=absolute,
     )

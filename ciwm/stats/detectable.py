@@ -12,7 +12,7 @@ from math import log1p, sqrt
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from ciwm.stats.gate import BLOCK, LEAST_NOISE, Gate
+from ciwm.stats.gate import BLOCK, KNOWN_FREEDOM, LEAST_NOISE, Gate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -129,6 +129,7 @@ def _trial(
         alpha=bench.alpha,
         max_launches=bench.max_launches,
         noise=max(bench.noise, threshold / LEAST_NOISE),
+        freedom=KNOWN_FREEDOM,
         absolute=bench.absolute,
     )
     said = None

@@ -32,6 +32,8 @@ ORDERS = tuple(
 MIX = 0.1  # the share of the stake kept out of each bet: one outlier costs a factor 10 at most
 BEST_BLOCK = log((1 - MIX) * len(HEADS) + MIX)  # log evidence of a perfectly separated block
 PRIOR_FREEDOM = 4  # how many degrees of freedom the first guess of the noise is worth
+KNOWN_FREEDOM = 16  # and one that this machine was calibrated to
+LEAST_BET = 2  # launch sds: a smaller change is hardly proved within a budget, so none is bet on
 CLIP = 2  # residuals beyond so many sds count as that many: an outlier must not blind the rest
 PASS_LEVEL = 0.95
 LEAST_NOISE = 30  # the threshold over the least first guess: far below, it was seen too seldom
@@ -53,7 +55,7 @@ class Gate:
 
     `tests` is the number of series the run gates, `threshold` a ratio (0.03), or a difference where
     `absolute`, `alpha` the run's chance of any false alarm, `noise` a first guess of the launch sd
-    on the scale of what is added. `exact` series are
+    on the scale of what is added, `freedom` what it is worth. `exact` series are
     counts that no clock reads: where all launches of a side agree, the two values are compared as
     they are. If launches differed by chance all the same, they would part so cleanly with a
     probability of 4^-n at most (n independent launches a side), which is the evidence then.
@@ -65,6 +67,7 @@ class Gate:
     min_launches: int = 4
     max_launches: int = 16
     noise: float = 0.01
+    freedom: int = PRIOR_FREEDOM
     exact: bool = False
     absolute: bool = False
     base: list[float] = field(default_factory=list, init=False)
@@ -73,16 +76,18 @@ class Gate:
     _faster: float = field(default=0.0, init=False)
     verdict: GateVerdict | None = field(default=None, init=False)
     _squares: float = field(default=0.0, init=False)  # clipped residuals, for the next bet
-    _freedom: int = field(default=PRIOR_FREEDOM, init=False)
+    _freedom: int = field(default=0, init=False)
     _residuals: float = field(default=0.0, init=False)  # unclipped, for the report
 
     def __post_init__(self) -> None:
-        positive = (self.tests, self.threshold, self.alpha, self.noise)
+        positive = (self.tests, self.threshold, self.alpha, self.noise, self.freedom)
         if not all(isfinite(value) and value > 0 for value in positive) or self.alpha >= 1:
-            raise ValueError(f"tests, threshold, alpha and noise are positive, not {positive}")
+            raise ValueError(
+                f"tests, threshold, alpha, noise and freedom are positive, not {positive}"
+            )
         if not BLOCK <= self.min_launches <= self.max_launches:
             raise ValueError(f"{self.min_launches} to {self.max_launches} launches is no budget")
-        self._squares = PRIOR_FREEDOM * self.noise**2
+        self._squares, self._freedom = self.freedom * self.noise**2, self.freedom
 
     @property
     def limit(self) -> float:
@@ -141,7 +146,7 @@ class Gate:
         if not all(isfinite(value) for value in (*base, *head)):
             raise ValueError(f"launches are finite, not {[*base, *head]}")
         variance = self._squares / self._freedom
-        tilt = self.limit / variance
+        tilt = max(self.limit, LEAST_BET * sqrt(variance)) / variance
         changes = _changes(base, head)
         self._slower += _log_payout(tilt, changes)
         self._faster += _log_payout(-tilt, changes)

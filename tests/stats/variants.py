@@ -32,30 +32,33 @@ class Variant:
     freedom: int = 4
     calibrated: bool = False  # the first guess is what a calibration of the model would store
     highest: float = np.inf  # of a calibrated first guess
-    least: float = 0.0  # sds of a launch: the smallest effect that is worth a bet
+    least: float = 2.0  # sds of a launch: the smallest effect that is worth a bet
     clip: float = 2.0
     longest: int = 16
 
 
-KNOWN = Variant(calibrated=True)
-CAPPED = Variant(calibrated=True, highest=0.01)
+OLD = Variant(least=0.0)
+KNOWN = Variant(calibrated=True, freedom=16)
 VARIANTS = {
-    "as it is": Variant(),
-    "blocks of 3+3 (of 18)": Variant(size=3, longest=18),
-    "blocks of 4+4": Variant(size=4),
-    "tilt x 2": Variant(tilts=(2.0,)),
-    "tilts x 1, 2": Variant(tilts=(1.0, 2.0)),
-    "tilts x 0.5, 1, 2, 4": Variant(tilts=(0.5, 1.0, 2.0, 4.0)),
-    "calibrated first guess": KNOWN,
-    "the same, worth 16 df": replace(KNOWN, freedom=16),
-    "the same, tilt x 2": replace(KNOWN, tilts=(2.0,)),
-    "calibrated, at most 1 %": CAPPED,
-    "the same, worth 8 df": replace(CAPPED, freedom=8),
-    "the same, worth 16 df ": replace(CAPPED, freedom=16),
-    "a twentieth held back": Variant(mix=0.05),
-    "a fiftieth held back": Variant(mix=0.02),
-    "clipped at 1.5 sds": Variant(clip=1.5),
-    "clipped at 3 sds": Variant(clip=3.0),
+    "the reference": OLD,
+    "blocks of 3+3 (of 18)": replace(OLD, size=3, longest=18),
+    "blocks of 4+4": replace(OLD, size=4),
+    "tilt x 2": replace(OLD, tilts=(2.0,)),
+    "tilts x 1, 2": replace(OLD, tilts=(1.0, 2.0)),
+    "tilts x 0.5, 1, 2, 4": replace(OLD, tilts=(0.5, 1.0, 2.0, 4.0)),
+    "a twentieth held back": replace(OLD, mix=0.05),
+    "a fiftieth held back": replace(OLD, mix=0.02),
+    "clipped at 1.5 sds": replace(OLD, clip=1.5),
+    "clipped at 3 sds": replace(OLD, clip=3.0),
+    "calibrated, worth 4 df": replace(OLD, calibrated=True),
+    "calibrated, worth 16 df": replace(OLD, calibrated=True, freedom=16),
+    "**bet on 2 sds at least**": Variant(),
+    "bet on 1.5 sds at least": Variant(least=1.5),
+    "bet on 3 sds at least": Variant(least=3.0),
+    "**and calibrated, 16 df**": KNOWN,
+    "the same, 1.5 sds": replace(KNOWN, least=1.5),
+    "the same, 3 sds": replace(KNOWN, least=3.0),
+    "the same, 2 sds, 4 df": replace(KNOWN, freedom=4),
 }
 
 
