@@ -77,11 +77,9 @@ def _config_of(call: Call, base: Revision) -> Config | None:
 
 def _known(call: Call) -> Calibration | None:
     """What an earlier calibration knows of this machine."""
-    from ciwm.devices import describe_host  # noqa: PLC0415
     from ciwm.story.calibrating import known_calibration  # noqa: PLC0415
 
-    fingerprint = describe_host().fingerprint
-    return known_calibration(call.repository, call.config, fingerprint, call.shown.say)
+    return known_calibration(call.repository, call.config, call.shown.say)
 
 
 def built(call: Call, revision: Revision) -> BuildRecord:

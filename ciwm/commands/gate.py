@@ -73,10 +73,14 @@ def command(
     """Decide on RUN, a run.json or the directory that holds it: whether head got slower.
 
     Files measured apart are compared too, but give advice and never a regression: what changed
-    between the two occasions cannot be told from the change itself.
+    between the two occasions cannot be told from the change itself. Regressions that this
+    directory's ciwm-waivers.toml accepts, up to a ceiling and until a day, do not block.
     """
-    from ciwm.policy import decide, exit_code  # noqa: PLC0415
+    from datetime import datetime, timezone  # noqa: PLC0415
+
+    from ciwm.policy import Waivers, decide, exit_code  # noqa: PLC0415
     from ciwm.policy.first_guess import refuse_undetectable  # noqa: PLC0415
+    from ciwm.waivers import find_waivers  # noqa: PLC0415
 
     source = _Source(run, samples, base, head, trusted=trust_separate)
     if confirm is not None and run is None:
@@ -91,7 +95,8 @@ def command(
     second = None if confirm is None else _read(confirm, config, in_blocks=True)
     judged = source.read(config)
     refuse_undetectable(judged.plan, config)
-    verdict = decide(judged, config, second)
+    waivers = Waivers(find_waivers(Path()), datetime.now(timezone.utc).date())
+    verdict = decide(judged, config, second, waivers if waivers.list else None)
     _print(verdict, as_json=as_json, markdown=markdown)
     return exit_code(verdict, config)
 

@@ -15,13 +15,14 @@ from ciwm.policy.problems import problems
 from ciwm.policy.tally import Tally
 from ciwm.policy.thresholds import ruled
 from ciwm.policy.trials import family_size
+from ciwm.policy.waiving import Waivers, remarks, waived
 from ciwm.policy.watch import Watch
 from ciwm.policy.words import named
 from ciwm.records import SEVERITY, LaunchCount, SeriesVerdict, Verdict
 
 if TYPE_CHECKING:
     from ciwm.config import GateConfig
-    from ciwm.records import Confirmation, Run, Series
+    from ciwm.records import Confirmation, Run, Series, Waived
 
 INTERVAL_METHOD = (
     "95 % two-sided Student interval of the 20 %-trimmed mean of the log differences of launches "
@@ -33,11 +34,14 @@ INTERVAL_METHOD = (
 )
 
 
-def decide(run: Run, config: GateConfig, second: Run | None = None) -> Verdict:
+def decide(
+    run: Run, config: GateConfig, second: Run | None = None, waivers: Waivers | None = None
+) -> Verdict:
     """The verdict on a run, by the same watch that told its bench when to stop.
 
-    A second run of the same revisions confirms a regression or leaves it in doubt. Raises
-    UsageError for a plan the gate cannot judge, and for a second run that is unlike the first.
+    A second run of the same revisions confirms a regression or leaves it in doubt; waivers are
+    those of the base revision. Raises UsageError for a plan the gate cannot judge, and for a
+    second run that is unlike the first.
     """
     watch = _watched(run, config)
     cases = _cases(run, watch)
@@ -57,11 +61,14 @@ def decide(run: Run, config: GateConfig, second: Run | None = None) -> Verdict:
             found = confirmed(found, case, other)
         elif config.confirm:
             found = unconfirmed(found)
-        verdicts.append(_series(case, found, confirmation(case, other)))
+        found, waiver = waived(found, case, waivers)
+        verdicts.append(_series(case, found, confirmation(case, other), waiver))
     gone = (ruled(series, config) for series in run.plan.gone)
     verdicts += [gone_verdict(series) for series in gone if series not in removed]
     names = tuple(named(series) for series in removed)
     notes = (*problems(run, watch, config, names), *notes)
+    if waivers is not None:
+        notes = (*notes, *remarks(waivers, verdicts))
     return _verdict(run, config, verdicts, notes)
 
 
@@ -109,7 +116,9 @@ def _verdict(
     )
 
 
-def _series(case: Case, found: Outcome, second: Confirmation | None) -> SeriesVerdict:
+def _series(
+    case: Case, found: Outcome, second: Confirmation | None, waiver: Waived | None
+) -> SeriesVerdict:
     series, trial = case.series, case.trial
     return SeriesVerdict(
         series=series.series,
@@ -129,6 +138,7 @@ def _series(case: Case, found: Outcome, second: Confirmation | None) -> SeriesVe
         reason=found.reason,
         tail=tail_figures(case),
         confirmation=second,
+        waiver=waiver,
         **figures(trial, found.outcome),
     )
 

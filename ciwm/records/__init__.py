@@ -15,6 +15,7 @@ from ciwm.records.verdict import (
     SeriesVerdict,
     TailVerdict,
     Verdict,
+    Waived,
 )
 
 FILES: tuple[type[RecordFile], ...] = (
@@ -60,6 +61,7 @@ __all__ = [
     "TailVerdict",
     "Telemetry",
     "Verdict",
+    "Waived",
     "WayOut",
     "parse_record",
     "read_record",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Literal
 
 from ciwm.records.base import Record, RecordFile
@@ -71,6 +72,17 @@ class Confirmation(Record):
     launches: LaunchCount
 
 
+class Waived(Record):
+    """The waiver that covers a regression: how far, why, by whom, and until which day."""
+
+    ceiling_pct: float | None = None
+    ceiling_abs: float | None = None
+    reason: str
+    author: str
+    issue: str
+    expires: date
+
+
 class SeriesVerdict(Record):
     """One gated series. `ratio` is head/base as measured; evidence is in natural logs.
 
@@ -104,6 +116,7 @@ class SeriesVerdict(Record):
     tail: TailVerdict | None = None
     by_tail: bool = False
     confirmation: Confirmation | None = None
+    waiver: Waived | None = None
 
 
 class Verdict(RecordFile):

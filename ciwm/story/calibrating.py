@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
+from ciwm.devices import describe_host
 from ciwm.errors import StoreError
 from ciwm.launch.files import write_atomically
 from ciwm.policy.audit import Audit, audit
@@ -24,11 +25,12 @@ FILE = "calibration.json"
 
 
 def known_calibration(
-    repository: Repository, config: Config, fingerprint: str, say: Callable[[str], None]
+    repository: Repository, config: Config, say: Callable[[str], None]
 ) -> Calibration | None:
     """The newest calibration of this machine; a store that cannot be read is said, not fatal."""
     try:
-        found = latest(open_store(config.store.url, repository).calibrations(), fingerprint)
+        kept = open_store(config.store.url, repository).calibrations()
+        found = latest(kept, describe_host().fingerprint)
     except StoreError as error:
         say(f"no calibration of this machine: {error.message}")
         return None

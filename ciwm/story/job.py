@@ -21,6 +21,8 @@ from ciwm.story.revisions import (
     of_push,
 )
 from ciwm.story.telling import Bump
+from ciwm.waivers import FILE_NAME as WAIVERS
+from ciwm.waivers import parse_waivers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from ciwm.actions import Event
     from ciwm.git import Repository
     from ciwm.records.run import Run
+    from ciwm.waivers import Waiver
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,7 @@ def bump_of(job: Job) -> Bump:
         check_sha=compared.check_sha,
         run_url=event.run_url if event else None,
         keep=_keeper(job, config),
+        waivers=waivers_at(job.repository, compared.base.sha),
     )
 
 
@@ -146,6 +150,12 @@ def config_at(repository: Repository, sha: str) -> Config | None:
             if config is not None:
                 return config
     return None
+
+
+def waivers_at(repository: Repository, sha: str) -> tuple[Waiver, ...]:
+    """The waivers that a commit holds; raises ConfigError."""
+    found = repository.run("cat-file", "blob", f"{sha}:{WAIVERS}", check=False)
+    return parse_waivers(found.stdout, f"{sha[:12]}:{WAIVERS}") if found.status == 0 else ()
 
 
 def _upstream(job: Job, config: Config) -> str | None:

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from ciwm.config import Config
     from ciwm.git import Repository
     from ciwm.records.build import BuildRecord, Revision
-    from ciwm.records.calibration import Calibration
     from ciwm.records.run import Run
     from ciwm.records.sync import SyncReport
     from ciwm.records.verdict import Verdict
+    from ciwm.waivers import Waiver
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Bump:
 
     `base_config` builds the base and holds the gate's policy; `config` builds the head and
     declares the workloads: a pull request may not loosen its own gate. `keep` puts the run into
-    the store and says where; None where the job is not trusted to.
+    the store and says where; None where the job is not trusted to. `waivers` are base's too.
     """
 
     repository: Repository
@@ -53,6 +53,7 @@ class Bump:
     check_sha: str | None = None
     run_url: str | None = None
     keep: Callable[[Run], str] | None = None
+    waivers: tuple[Waiver, ...] = ()
 
 
 def _unfolded(_title: str) -> AbstractContextManager[None]:
@@ -182,6 +183,7 @@ def _build(story: Story) -> None:
 
 def _bench(story: Story) -> None:
     from ciwm.bench.measure import BenchRequest, measure  # noqa: PLC0415
+    from ciwm.story.calibrating import known_calibration  # noqa: PLC0415
 
     bump = story.bump
     if not bump.config.workload:
@@ -197,7 +199,7 @@ def _bench(story: Story) -> None:
                 config=bump.config.model_copy(update={"gate": bump.base_config.gate}),
                 base_config=bump.base_config,
                 base_decides=True,
-                calibration=_calibration(story),
+                calibration=known_calibration(bump.repository, bump.base_config, story.progress),
                 base=base,
                 head=head,
                 workloads_from=bump.head,
@@ -209,24 +211,16 @@ def _bench(story: Story) -> None:
         )
 
 
-def _calibration(story: Story) -> Calibration | None:
-    """What is known of this machine; history is read here and written by pushes alone."""
-    from ciwm.devices import describe_host  # noqa: PLC0415
-    from ciwm.story.calibrating import known_calibration  # noqa: PLC0415
-
-    bump = story.bump
-    fingerprint = describe_host().fingerprint
-    return known_calibration(bump.repository, bump.base_config, fingerprint, story.progress)
-
-
 def _gate(story: Story) -> None:
-    from ciwm.policy import decide  # noqa: PLC0415
+    from ciwm.policy import Waivers, decide  # noqa: PLC0415
 
     run = story.run
     if run is None:
         return
     with story.stage("gate"):
-        story.verdict = decide(run, story.bump.base_config.gate)
+        waivers = Waivers(story.bump.waivers, datetime.now(timezone.utc).date())
+        gate = story.bump.base_config.gate
+        story.verdict = decide(run, gate, waivers=waivers if waivers.list else None)
         _save(story, "verdict.json", story.verdict.to_json())
 
 

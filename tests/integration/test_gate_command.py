@@ -398,3 +398,18 @@ def test_a_confirmation_of_samples_is_refused(
     arguments = sampled(rows("a", 1.0), tmp_path / "s.csv")
     assert ciwm([*arguments, "--confirm", "r.json"]) == 2
     assert "--confirm RUN2 is for a RUN" in capsys.readouterr().err
+
+
+def test_a_waiver_beside_the_configuration_lets_a_regression_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(written(tmp_path, slower()))
+    (tmp_path / "ciwm-waivers.toml").write_text(
+        '[[waiver]]\nseries = "decode"\nceiling = "7%"\nreason = "NaN checks"\n'
+        'author = "@jane"\nissue = "#12"\nexpires = 9999-12-31\n'
+    )
+    assert ciwm(["gate", path]) == 0
+    out = capsys.readouterr().out
+    assert "waived: waived up to 7 % until 9999-12-31 by @jane (NaN checks; #12)" in out
+    assert ciwm(["gate", path, "--markdown"]) == 0
+    assert "@jane" not in capsys.readouterr().out
