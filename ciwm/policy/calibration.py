@@ -69,7 +69,7 @@ def _series(trial: Trial, verdict: SeriesVerdict, run: Run) -> SeriesCalibration
         "reason": verdict.reason,
     }
     gate = trial.gate
-    if not gate.base or not (trial.on_differences or trial.has_ratio) or gate.launch_sd == 0:
+    if not gate.base or not trial.comparable or gate.launch_sd == 0:
         return SeriesCalibration(**known)  # void, failed, or a count that never varies
     bench = _bench(trial, run)
     sd, within = gate.launch_sd, sqrt(within_variance(list(_iterations(trial, run))))

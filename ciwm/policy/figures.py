@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, isfinite, log
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,7 @@ def figures(trial: Trial, outcome: str) -> dict[str, Any]:
     """The comparison in numbers, where there is one."""
     if outcome not in COMPARED or not trial.launches:
         return {}
-    if not (trial.has_ratio or trial.on_differences):
+    if not trial.comparable:
         return {}
     gate = trial.gate
     change, (low, high) = as_measured(trial.series, gate.estimate), interval_as_measured(trial)
@@ -78,5 +78,6 @@ def middle(trial: Trial, side: Side) -> float | None:
     if not values:
         return None
     if trial.on_differences or not trial.has_ratio or not trial.launches:
-        return median(values)
+        found = median(values)
+        return found if isfinite(found) else None  # the mean of two huge ones is none
     return exp(median(log(value) for value in values))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ciwm.policy.tally import FAILURES
+from ciwm.policy.trial import LARGEST
 from ciwm.policy.words import advice, does_not_run, named, plain, proved, unchanged, undecided
 
 if TYPE_CHECKING:
@@ -82,11 +83,13 @@ def _void(case: Case) -> Outcome | None:
     if case.tally.broken:
         return Outcome("void", f"{name}: {case.tally.broken}")
     if case.trial.verdict == "no ratio":
-        return Outcome(
-            "void",
-            f"{name}: values at or below zero have no ratio, so that a threshold in percent "
-            "means nothing; state a threshold_abs, in its unit",
+        why = (
+            f"values beyond {LARGEST:g} have no difference that a number holds"
+            if case.trial.on_differences
+            else "values at or below zero have no ratio, so that a threshold in percent means "
+            "nothing; state a threshold_abs, in its unit"
         )
+        return Outcome("void", f"{name}: {why}")
     return None
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Measured = Mapping[tuple[str, str], Iterations]
 
 MEDIAN = 0.5
+LARGEST = 1e150  # of a value whose difference is judged: its square is still a number
 SHOWN_TAIL, GATED_TAIL = 60, 200  # iterations in every launch, for a tail to be seen, to block
 
 
@@ -60,7 +61,7 @@ class Trial:
         self.fewest = min([*counts, *([] if self.fewest is None else [self.fewest])])
         for side in SIDES:
             self.values[side] += [self._reduced(one) for one in found[side]]
-        if self.on_differences or self.has_ratio:
+        if self.comparable:
             scaled = {side: self._scaled(self.values[side][-BLOCK:]) for side in SIDES}
             self.gate.add(scaled["base"], scaled["head"])
         if self.tail is not None and self.tail_seen:
@@ -85,6 +86,13 @@ class Trial:
         return all(value > 0 for side in SIDES for value in self.values[side])
 
     @property
+    def comparable(self) -> bool:
+        """Whether the gate can judge the values: by their ratio, or by their difference."""
+        if self.on_differences:
+            return all(abs(value) <= LARGEST for side in SIDES for value in self.values[side])
+        return self.has_ratio
+
+    @property
     def compared_exactly(self) -> bool:
         """Whether every launch of a side gave the same value, of a thing that no clock reads."""
         constant = all(len(set(self.values[side])) <= 1 for side in SIDES)
@@ -92,10 +100,10 @@ class Trial:
 
     @property
     def verdict(self) -> GateVerdict | Literal["no ratio"] | None:
-        """The verdict so far; "no ratio" where values at or below zero leave nothing to judge."""
-        if self.on_differences or self.has_ratio:
+        """The verdict so far; "no ratio" where values leave nothing to judge."""
+        if self.comparable:
             return self.gate.verdict
-        if not self.compared_exactly:
+        if self.on_differences or not self.compared_exactly:
             return "no ratio"
         return _exact_verdict(self)
 

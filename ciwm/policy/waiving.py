@@ -71,7 +71,7 @@ def _why_not(waiver: Waiver, trial: Trial, today: date) -> str:
     ceiling = waiver.ceiling_abs if trial.on_differences else waiver.ceiling_pct
     if ceiling is None:
         return "its waiver's ceiling is on another scale than its threshold, and does not count"
-    if not (trial.on_differences or trial.has_ratio):
+    if not trial.comparable:
         return "its waiver does not count: values at or below zero have no ratio"
     if abs(shown(trial.series, trial.gate.estimate)) > ceiling * (1 + _ROUNDING):
         return f"beyond its waiver's ceiling of {_ceiling(waiver, trial)}"

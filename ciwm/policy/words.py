@@ -49,7 +49,7 @@ def unchanged(trial: Trial) -> str:
 
 def advice(trial: Trial) -> str:
     """What two sides measured apart look like, and why that decides nothing."""
-    seen = _range(trial) if _by_gate(trial) else _change(trial)
+    seen = _range(trial) if trial.comparable else _change(trial)
     return (
         f"advice only: {_quantity(trial)}: {seen}, {_launches(trial)}; base and head were measured "
         "apart, and what changed between the two occasions cannot be told from the change itself"
@@ -60,7 +60,7 @@ def undecided(trial: Trial, stopped: str) -> str:
     """Neither proved nor excluded: what was seen, why it ended, and what it would take."""
     if not trial.launches:
         return f"{named(trial.series)}: no complete block of launches ({stopped})"
-    if not _by_gate(trial):
+    if not trial.comparable:
         few = f"{_launches(trial)} ({stopped})"
         return f"{_quantity(trial)} is {_change(trial)}, but {few} are too few to prove it"
     return (
@@ -83,11 +83,6 @@ def does_not_run(case: Case, side: Side) -> str:
         f"{len(failures)} of {case.tally.begun[side]} {side} launches ended with "
         f"{first.exit}{detail}"
     )
-
-
-def _by_gate(trial: Trial) -> bool:
-    """Whether there is an estimate with an interval; constants at or below zero have none."""
-    return trial.on_differences or trial.has_ratio
 
 
 def _width(trial: Trial, width: float) -> str:
@@ -114,7 +109,7 @@ def _direction(series: Series, *, up: bool) -> str:
 
 def _change(trial: Trial) -> str:
     series = trial.series
-    if not _by_gate(trial):
+    if not trial.comparable:
         base, head = (trial.values[side][0] for side in ("base", "head"))
         return f"{head:g} instead of {base:g} {series.unit}"
     change = shown(series, trial.gate.estimate)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+LARGEST_LOG = 690.0  # of a ratio that a float still holds
 TAIL = 0.05  # the share of a launch's iterations that is its tail
 _TIMES = ("s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns", "min", "h", "hour")
 _RATES = ("hz", "khz", "mhz", "ghz", "fps", "qps", "rps", "flops", "gflops", "tflops")
@@ -42,8 +43,9 @@ def worse_log(value: float, better: str) -> float:
 
 
 def as_ratio(change: float, better: str) -> float:
-    """A difference of `worse_log`s as the ratio head/base as measured."""
-    return exp(change) if better == "lower" else exp(-change)
+    """A difference of `worse_log`s as the ratio head/base as measured; held within 1e±300."""
+    log_ratio = change if better == "lower" else -change
+    return exp(max(-LARGEST_LOG, min(log_ratio, LARGEST_LOG)))
 
 
 def read_from_a_clock(unit: str) -> bool:
