@@ -99,12 +99,16 @@ class _Section(BaseModel):
 
 
 class UpstreamConfig(_Section):
-    """Where upstream is, and how its files are grouped into path classes (first match wins)."""
+    """Where upstream is, and how its files are grouped into path classes (first match wins).
+
+    `synced_to` names the upstream commit whose work a squashed sync brought: git cannot know.
+    """
 
     remote: str | None = None
     url: str | None = None
     branch: str = "main"
     style: Literal["fork", "plugin", "patches"] | None = None
+    synced_to: str | None = None
     classes: dict[str, tuple[str, ...]] = DEFAULT_CLASSES
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
+from ciwm.records.sync_shape import Ancestry, SquashedSync
 
 Style = Literal["fork", "plugin", "patches"]
 
@@ -28,10 +29,17 @@ class Downstream(Record):
 
 
 class Shape(Record):
-    """How the downstream relates to upstream, and why we think so."""
+    """How the downstream relates to upstream, and why we think so.
+
+    `ancestry` is "rewritten" where no commit but files are shared, and "unrelated" where nothing
+    is; `synced_to` is the joint that configuration declares.
+    """
 
     style: Style
     evidence: tuple[str, ...] = ()
+    ancestry: Ancestry = "shared"
+    synced_to: str | None = None
+    squashed: tuple[SquashedSync, ...] = ()
 
 
 class Behind(Record):

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ciwm.report.detail import shortened
 from ciwm.report.escape import visible
+from ciwm.report.sync_shape import show_shape
 from ciwm.report.sync_words import answer, facts, signed
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def show_sync(report: SyncReport, console: Console) -> None:
     """Print the report."""
     console.print(Text(_plain(answer(report)), style=_style(report)), soft_wrap=False)
     console.print()
+    show_shape(report.shape, console)
     _show_facts(report, console)
     if report.conflicts is not None and report.conflicts.files:
         _show_conflicts(report.conflicts, console)

@@ -47,14 +47,17 @@ def find_gaps(
     scratch: Repository, changes: Iterable[Change], damaged: Collection[str] = ()
 ) -> Gaps:
     """The blobs of `changes` that are not here; `damaged` are known to be unreadable."""
-    needed = [(change.path, _blobs(change)) for change in changes if not change.submodule]
-    missing = missing_objects(scratch, {blob for _, blobs in needed for blob in blobs})
+    needed = [(change.path, blobs(change)) for change in changes]
+    missing = missing_objects(scratch, {blob for _, ids in needed for blob in ids})
     missing |= set(damaged)
-    paths = frozenset(path for path, blobs in needed if blobs & missing)
+    paths = frozenset(path for path, ids in needed if ids & missing)
     return Gaps(frozenset(missing), paths)
 
 
-def _blobs(change: Change) -> set[str]:
+def blobs(change: Change) -> set[str]:
+    """The file contents on either side of a change; a submodule has none."""
+    if change.submodule:
+        return set()
     return {blob for blob in (change.old_id, change.new_id) if blob.strip("0")}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ciwm.errors import UsageError
@@ -11,17 +12,18 @@ from ciwm.records.sync import (
     Carried,
     Downstream,
     Overlap,
-    Shape,
     SyncReport,
     Upstream,
 )
 from ciwm.upstream.classes import path_classifier
-from ciwm.upstream.dates import days_between
+from ciwm.upstream.dates import committed_at, days_between
 from ciwm.upstream.debt import class_costs
+from ciwm.upstream.grafts import grafted
 from ciwm.upstream.measure import LISTED_COMMITS, measure
 from ciwm.upstream.names import readable_path, readable_text
 from ciwm.upstream.pair import find_pair
 from ciwm.upstream.setting import repository_name
+from ciwm.upstream.shape import find_ground, fork_shape
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -29,8 +31,12 @@ if TYPE_CHECKING:
 
     from ciwm.config import UpstreamConfig
     from ciwm.git import Repository
+    from ciwm.records.sync import Shape
     from ciwm.upstream.measure import Measured
+    from ciwm.upstream.pair import Pair
+    from ciwm.upstream.shape import Ground
 
+_KINDS = {"fork": "fork", "plugin": "plugin", "patches": "patch queue"}
 LISTED_PATHS = 5_000
 NAMED_OBJECTS = 500
 
@@ -49,22 +55,51 @@ def sync_report(
     fetched. Raises UsageError for revisions that cannot be compared, GitError for a shallow clone
     or a history that cannot be read; missing file contents make the report partial instead.
     """
-    if config.style not in (None, "fork"):
-        raise UsageError(
-            f'[upstream] style = "{config.style}": only forks can be reported on so far',
-            "leave style out for a downstream that shares history with upstream",
-        )
     path_class = path_classifier(config.classes)
     offline = repository.from_top().without_fetching()
     pair = find_pair(offline, upstream, downstream, config)
-    with offline.scratch_objects() as scratch:
-        measured = measure(scratch, pair)
-    return assemble(measured, path_class, repository=repository_name(offline), now=now)
+    ground = find_ground(offline, pair, config)
+    if ground.style != "fork":
+        raise _only_forks(ground)
+    with grafted(offline, ground.grafts) as joined, joined.scratch_objects() as scratch:
+        measured = measure(scratch, ground.pair)
+        shape = fork_shape(scratch, ground, measured)
+    told = Told(repository_name(offline), _revisions(offline, pair), shape, now)
+    return assemble(measured, path_class, told)
 
 
-def assemble(
-    measured: Measured, path_class: Callable[[str], str], *, repository: str, now: datetime
-) -> SyncReport:
+def _only_forks(ground: Ground) -> UsageError:
+    because = "; ".join(readable_text(line) for line in ground.evidence)
+    return UsageError(
+        f"{ground.pair.downstream_ref} is a {_KINDS[ground.style]} ({because}): "
+        "only forks can be reported on so far",
+        "if it is a fork with a history of its own, name the upstream commit it was made from: "
+        '[upstream] synced_to = "SHA"',
+    )
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a report says of its circumstances."""
+
+    repository: str
+    revisions: tuple[Upstream, Downstream]
+    shape: Shape
+    now: datetime
+
+
+def _revisions(repository: Repository, pair: Pair) -> tuple[Upstream, Downstream]:
+    dates = committed_at(repository, (pair.upstream, pair.downstream))
+    upstream, downstream = pair.upstream, pair.downstream
+    return (
+        Upstream(ref=readable_text(pair.upstream_ref), sha=upstream, committed_at=dates[upstream]),
+        Downstream(
+            ref=readable_text(pair.downstream_ref), sha=downstream, committed_at=dates[downstream]
+        ),
+    )
+
+
+def assemble(measured: Measured, path_class: Callable[[str], str], told: Told) -> SyncReport:
     """The record of what was measured; lists are cut where a note says so."""
     pair, dates, contents = measured.pair, measured.dates, measured.contents
     own = measured.commits.history
@@ -72,19 +107,11 @@ def assemble(
     carried = _carried(measured, path_class)
     conflicts = contents.merge.conflicts if contents.merge else None
     return SyncReport(
-        generated_at=now,
-        repository=repository,
-        upstream=Upstream(
-            ref=readable_text(pair.upstream_ref),
-            sha=pair.upstream,
-            committed_at=dates[pair.upstream],
-        ),
-        downstream=Downstream(
-            ref=readable_text(pair.downstream_ref),
-            sha=pair.downstream,
-            committed_at=dates[pair.downstream],
-        ),
-        shape=_shape(measured),
+        generated_at=told.now,
+        repository=told.repository,
+        upstream=told.revisions[0],
+        downstream=told.revisions[1],
+        shape=told.shape,
         merge_base=measured.merge_bases[0],
         merge_bases=measured.merge_bases,
         behind=Behind(
@@ -99,16 +126,6 @@ def assemble(
         partial=bool(missing) or None in (carried, conflicts),
         missing_objects=tuple(sorted(missing)[:NAMED_OBJECTS]),
         notes=_notes(measured, missing),
-    )
-
-
-def _shape(measured: Measured) -> Shape:
-    base = measured.merge_bases[0]
-    return Shape(
-        style="fork",
-        evidence=(
-            f"shares history with upstream up to {base[:12]} ({measured.dates[base]:%Y-%m-%d})",
-        ),
     )
 
 

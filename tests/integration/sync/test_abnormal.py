@@ -211,6 +211,9 @@ def test_histories_that_share_nothing(fork: Scene, ciwm: Ciwm) -> None:
     fork.git("checkout", "-q", "--orphan", "other")
     fork.commit_index("another beginning")
     error, _ = one_line(ciwm(fork.path), USAGE)
+    assert error.startswith("HEAD is a plugin (no commit and no tree in common with upstream; ")
+    (fork.path / "ciwm.toml").write_text('[upstream]\nstyle = "fork"\n')
+    error, _ = one_line(ciwm(fork.path), USAGE)
     assert error == "HEAD and upstream/main share no history: no merge base"
 
 
