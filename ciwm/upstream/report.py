@@ -17,7 +17,7 @@ from ciwm.records.sync import (
 )
 from ciwm.upstream.classes import path_classifier
 from ciwm.upstream.dates import days_between
-from ciwm.upstream.debt import class_costs
+from ciwm.upstream.debt import additive, class_costs, deleted, intrusive
 from ciwm.upstream.measure import LISTED_COMMITS, measure
 from ciwm.upstream.names import readable_path, readable_text
 from ciwm.upstream.pair import find_pair
@@ -89,7 +89,7 @@ def assemble(
         merge_bases=measured.merge_bases,
         behind=Behind(
             commits=len(own.upstream),
-            first_parent=own.main_line(pair.upstream),
+            first_parent=len(own.main_line(pair.upstream)),
             days=days_between(dates[measured.merge_bases[0]], dates[pair.upstream]),
         ),
         ahead=Ahead(commits=len(own.downstream)),
@@ -116,15 +116,19 @@ def _carried(measured: Measured, path_class: Callable[[str], str]) -> Carried | 
     own, lines = measured.commits.history, measured.contents.lines
     if measured.changes is None or measured.commits.note or lines is None:
         return None
+    changes = measured.changes.downstream
     return Carried(
         commits=len(own.carried),
         upstreamed_commits=own.upstreamed,
-        files=len(measured.changes.downstream),
+        files=len(changes),
         binaries=sum(count.added is None for count in lines.values()),
         lines_added=sum(count.added or 0 for count in lines.values()),
         lines_removed=sum(count.removed or 0 for count in lines.values()),
+        additive=additive(changes, lines),
+        intrusive=intrusive(changes, lines),
+        deleted=deleted(changes, lines),
         classes=class_costs(
-            (change.path for change in measured.changes.downstream),
+            (change.path for change in changes),
             lines,
             path_class,
         ),
