@@ -9,14 +9,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.report.escape import code, fenced, inline
-from ciwm.report.sync_words import answer, counted, facts, shortened, shortened_lines, signed
+from ciwm.report.sync_words import (
+    answer,
+    counted,
+    facts,
+    scanned,
+    shortened,
+    shortened_lines,
+    signed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ciwm.records.sync import Carried, Conflicts, SyncReport
 
-LONGEST = 30_000  # characters; a comment holds 65,536, and there are other sections
+LONGEST = 36_000  # characters; a comment holds 65,536, and there are other sections
 TABLE_LONGEST = 5_000
 HUNKS_LONGEST = 6_000
 FILES_SHOWN = 40
@@ -95,11 +103,32 @@ def _conflicts(conflicts: Conflicts | None) -> list[str]:
             _rest(conflicts.count - shown, "file"),
         )
     ]
+    if conflicts.scan is not None:
+        folded += _culprits(conflicts)
     hunks, shown = _hunks(conflicts)
     if hunks:
         left = _rest(conflicts.hunks - shown, "hunk")
         folded.append(_folded("Conflict hunks", *hunks, left))
     return folded
+
+
+def _culprits(conflicts: Conflicts) -> list[str]:
+    sentences = " ".join(scanned(conflicts, _name))
+    rows = [
+        (
+            _name(culprit.sha[:12]),
+            _words(f"#{culprit.pr}") if culprit.pr else "",
+            str(len(culprit.files)),
+            _words(culprit.subject),
+        )
+        for culprit in conflicts.culprits[:COMMITS_SHOWN]
+    ]
+    if not rows:
+        return [sentences] if sentences else []
+    table, shown = _table(("commit", "PR", "files", "subject"), rows)
+    rest = _rest(len(conflicts.culprits) - shown, "commit")
+    title = "Upstream commits that bring the conflicts, oldest first"
+    return [sentences, _folded(title, table, rest)]
 
 
 def _hunks(conflicts: Conflicts) -> tuple[list[str], int]:

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from ciwm.records import SyncReport
 from ciwm.records.sync import (
+    Additive,
     Ahead,
     Behind,
     Carried,
@@ -18,9 +19,14 @@ from ciwm.records.sync import (
     ClassCost,
     ConflictedFile,
     Conflicts,
+    Culprit,
+    Deleted,
     Downstream,
+    FirstConflict,
     Hunk,
+    Intrusive,
     Overlap,
+    Scan,
     Shape,
     Upstream,
 )
@@ -51,6 +57,9 @@ def report(**changed: object) -> SyncReport:
             binaries=1,
             lines_added=40,
             lines_removed=7,
+            additive=Additive(files=2, lines_added=25),
+            intrusive=Intrusive(files=2, lines_added=15, lines_removed=3),
+            deleted=Deleted(files=1, lines_removed=4),
             classes=(
                 ClassCost(name="kernels", files=3, lines_added=33, lines_removed=7),
                 ClassCost(name="other", files=2, lines_added=7, lines_removed=0),
@@ -91,6 +100,23 @@ def commit(digit: str, subject: str, days: int) -> CarriedCommit:
 
 
 CASES = {
+    "culprits": report(
+        conflicts=report().conflicts.model_copy(  # type: ignore[union-attr]
+            update={
+                "first": FirstConflict(sha="f" * 40, index=11, clean_up_to="e" * 40),
+                "culprits": (
+                    Culprit(
+                        sha="f" * 40,
+                        subject="Softmax in one pass (#99)",
+                        pr=99,
+                        files=("csrc/softmax.cu",),
+                    ),
+                    Culprit(sha="1" * 40, subject="Drop setup.py", files=("setup.py",), span=3),
+                ),
+                "scan": Scan(tried=57, total=98, sampled=True),
+            }
+        )
+    ),
     "conflicts": report(),
     "clean": report(conflicts=Conflicts(clean=True, count=0, hunks=0)),
     "merged": report(
