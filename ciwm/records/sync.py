@@ -146,9 +146,11 @@ class FirstConflict(Record):
 
 
 class Culprit(Record):
-    """An upstream main-line commit with which files came into conflict, and stayed in it.
+    """An upstream main-line commit with which the number of conflicting files rises.
 
-    With `span` above 1 the search ran out of time: it is one of the `span` commits up to this one.
+    `files` are those that came into conflict with it, under later names too; not all of them need
+    conflict at the tip still. With `span` above 1 the search ran out of time: it is one of the
+    `span` commits up to this one.
     """
 
     sha: str

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ciwm.records.sync import Culprit, FirstConflict, Scan
@@ -55,24 +56,48 @@ def with_culprits(
 
 
 def _culprits(repository: Repository, line: Line) -> tuple[Culprit, ...]:
-    """For each path in conflict at the tip, the commit with which it last came into conflict."""
-    entered: dict[str, tuple[int, int]] = {}
-    for earlier, later in intervals(line):
-        for path in line.at(later) - line.at(earlier):
-            entered[path] = (earlier, later)
-    tip = line.at(len(line.commits) - 1)
-    spans = sorted({span for path, span in entered.items() if path in tip}, key=lambda s: s[1])
-    messages = _messages(repository, [line.commits[later] for _, later in spans])
+    spans = _spans(line)
+    messages = _messages(repository, [line.commits[span.later] for span in spans])
     return tuple(
         Culprit(
-            sha=line.commits[later],
+            sha=line.commits[span.later],
             subject=readable_text(message.partition("\n")[0]),
             pr=pull_request(message),
-            files=tuple(sorted(p for p, span in entered.items() if p in tip and span[1] == later)),
-            span=later - earlier,
+            files=tuple(sorted(span.files)),
+            span=span.later - span.earlier,
         )
-        for (earlier, later), message in zip(spans, messages, strict=True)
+        for span, message in zip(spans, messages, strict=True)
     )
+
+
+@dataclass(frozen=True)
+class _Span:
+    """From one commit tried to the next, more files conflict; `files` are those added."""
+
+    earlier: int
+    later: int
+    files: set[str]
+
+
+def _spans(line: Line) -> list[_Span]:
+    """Where the number of conflicting files rises.
+
+    Where some come and as many go, a conflict has moved with its file (renamed, split): the new
+    name goes to the commit that brought the old one.
+    """
+    spans: list[_Span] = []
+    origin: dict[str, _Span] = {}
+    for earlier, later in intervals(line):
+        before, after = line.at(earlier), line.at(later)
+        if len(after) > len(before):
+            spans.append(_Span(earlier, later, set(after - before)))
+            origin.update(dict.fromkeys(after - before, spans[-1]))
+            continue
+        moved_from = [origin[path] for path in sorted(before - after) if path in origin]
+        for path in after - before if moved_from else ():
+            origin[path] = moved_from[0]
+            moved_from[0].files.add(path)
+    return spans
 
 
 def pull_request(message: str) -> int | None:
