@@ -124,6 +124,16 @@ def test_a_rewritten_history_is_joined_where_its_trees_are_upstreams(
     assert report["notes"] == []
 
 
+def test_culprits_are_looked_for_on_the_joined_ground(tmp_path: Path, ciwm: Ciwm) -> None:
+    scene = upstream_history(tmp_path / "r")
+    rewritten(scene, "u2", "fork")
+    scene.commit("our own", f0__txt=numbered(1, 9, l9="NINE", l1="one"))
+    conflicts = ciwm(scene.path, "--culprits", "20", "--json").report["conflicts"]
+    (culprit,) = conflicts["culprits"]
+    assert culprit["sha"] == conflicts["first"]["sha"] == scene.git("rev-parse", "u4")
+    assert conflicts["first"]["clean_up_to"] == scene.git("rev-parse", "u3")
+
+
 def test_a_rewritten_history_with_side_branches_counts_only_its_own_commits(
     tmp_path: Path, ciwm: Ciwm
 ) -> None:
