@@ -8,6 +8,7 @@ from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.sync_shape import Ancestry, SquashedSync
+from ciwm.records.sync_states import CommitsByState, CommitState
 
 Style = Literal["fork", "plugin", "patches"]
 
@@ -57,12 +58,14 @@ class Ahead(Record):
 
 
 class CarriedCommit(Record):
-    """A non-merge downstream commit whose patch id upstream does not have."""
+    """A non-merge downstream commit, and what became of it (see CommitsByState)."""
 
     sha: str
     author: str
     authored_at: AwareDatetime
     subject: str
+    state: CommitState | None = None
+    evidence: str = ""
 
 
 class ClassCost(Record):
@@ -100,6 +103,7 @@ class Carried(Record):
     """Net difference merge base to downstream (`--no-renames --numstat`), and its commits.
 
     `files`, `lines_added` and `lines_removed` are the sums of additive, intrusive and deleted.
+    `commits` and `list` are those whose patch id upstream does not have, `upstreamed` the others.
     """
 
     commits: int
@@ -112,6 +116,8 @@ class Carried(Record):
     intrusive: Intrusive | None = None
     deleted: Deleted | None = None
     classes: tuple[ClassCost, ...] = ()
+    commits_by_state: CommitsByState | None = None
+    upstreamed: tuple[CarriedCommit, ...] = ()
     list: tuple[CarriedCommit, ...] = ()
 
 

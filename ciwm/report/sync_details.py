@@ -8,6 +8,7 @@ from ciwm.report.detail import Detail, folded, more, name, shortened_lines, tabl
 from ciwm.report.escape import code, fenced
 from ciwm.report.figures import plural
 from ciwm.report.sync_culprits import culprits
+from ciwm.report.sync_states import state_section
 from ciwm.report.sync_words import signed
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def sync_details(report: SyncReport, detail: Detail) -> str:
             _hunks(report.conflicts, detail),
         ]
     if detail.items and report.carried is not None:
-        parts.append(_carried(report.carried, detail))
+        parts += [_carried(report.carried, detail), state_section(report.carried, detail)]
     if detail.items and report.overlap is not None and report.overlap.paths:
         parts.append(_overlap(report.overlap, detail))
     return "\n\n".join(part for part in parts if part)

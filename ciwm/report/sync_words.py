@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.report.figures import plural
+from ciwm.report.sync_states import state_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,6 +53,7 @@ def facts(report: SyncReport, quote: Callable[[str], str] = str) -> list[tuple[s
         ("ahead", plural(report.ahead.commits, "commit")),
         ("carried", _carried(report)),
         *_intrusive(report),
+        *state_facts(report),
         ("changed on both sides", _overlap(report)),
     ]
 

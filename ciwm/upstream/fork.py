@@ -14,6 +14,7 @@ from ciwm.upstream.grafts import grafted
 from ciwm.upstream.measure import LISTED_COMMITS, measure
 from ciwm.upstream.names import readable_path
 from ciwm.upstream.shape import fork_shape
+from ciwm.upstream.states import with_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -50,7 +51,7 @@ def fork_report(
         with joined.scratch_objects() as scratch:
             measured = measure(scratch, ground.pair)
             shape = fork_shape(scratch, ground, measured)
-        report = assemble(measured, shape, told)
+            report = with_states(scratch, measured, assemble(measured, shape, told))
         if culprits_s <= 0 or report.conflicts is None:
             return report
         return _with_culprits(joined, measured, report, culprits_s)

@@ -29,6 +29,8 @@ from ciwm.records.sync import (
     Shape,
     Upstream,
 )
+from ciwm.records.sync_shape import SquashedSync
+from ciwm.records.sync_states import CommitsByState
 from ciwm.report.sync_markdown import sync_section
 from ciwm.report.sync_text import show_sync
 from tests.golden.files import assert_golden
@@ -89,16 +91,56 @@ def report(**changed: object) -> SyncReport:
     return SyncReport.model_validate({**values, **changed})
 
 
-def commit(digit: str, subject: str, days: int) -> CarriedCommit:
-    return CarriedCommit(
-        sha=digit * 40,
-        author="A Developer",
-        authored_at=MOMENT - timedelta(days=days),
-        subject=subject,
+def commit(digit: str, subject: str, days: int, *state: str) -> CarriedCommit:
+    return CarriedCommit.model_validate(
+        {
+            "sha": digit * 40,
+            "author": "A Developer",
+            "authored_at": MOMENT - timedelta(days=days),
+            "subject": subject,
+            **dict(zip(("state", "evidence"), state, strict=False)),
+        }
     )
 
 
+def lost() -> SyncReport:
+    """A squashed sync, and commits in every state."""
+    whole = report()
+    assert whole.carried is not None
+    picked = f"upstream merged PR #12 as {'f' * 12}"
+    carried = whole.carried.model_copy(
+        update={
+            "commits_by_state": CommitsByState(upstreamed=1, likely_upstreamed=1, dead=15, live=1),
+            "upstreamed": (
+                commit("9", "Fix a race", 9, "upstreamed", f"the same patch as {'7' * 12}"),
+            ),
+            "list": (
+                commit("d", "[Kernel] a faster softmax (#12)", 0, "likely_upstreamed", picked),
+                commit(
+                    "e", "Pin @vendor's image | build", 3, "live", "still carried: 4 of 9 lines"
+                ),
+                commit("8", "Try", 4, "dead", "nothing is left of what it changed (3 lines)"),
+            ),
+        }
+    )
+    sync = SquashedSync(
+        sha="5" * 40,
+        subject="Upstream merge (#226)",
+        reason="its subject says so",
+        files=412,
+        upstream_files=355,
+        synced_to="6" * 40,
+    )
+    shape = Shape(
+        style="fork",
+        evidence=("shares history with upstream", "ancestry lost: 555555555555 has one parent"),
+        squashed=(sync,),
+    )
+    return report(carried=carried, shape=shape)
+
+
 CASES = {
+    "lost": lost(),
     "culprits": report(
         conflicts=report().conflicts.model_copy(  # type: ignore[union-attr]
             update={
