@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
+from ciwm.records.sync_patches import PatchQueue
 from ciwm.records.sync_shape import Ancestry, SquashedSync
 from ciwm.records.sync_states import CommitsByState, CommitState
 
@@ -199,7 +200,11 @@ class Conflicts(Record):
 
 
 class SyncReport(RecordFile):
-    """The sync cost at one moment; when `partial`, `notes` name what could not be computed."""
+    """The sync cost at one moment; when `partial`, `notes` name what could not be computed.
+
+    For a patch queue the merge base is the pin, and the fork is the pin with those patches on top
+    that apply to it, a commit each; `patches` says how they fit at the target.
+    """
 
     generated_at: AwareDatetime
     repository: str
@@ -216,3 +221,4 @@ class SyncReport(RecordFile):
     partial: bool = False
     missing_objects: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    patches: PatchQueue | None = None

@@ -28,6 +28,8 @@ def sync_part(head: SyncReport, base: SyncReport | None, detail: Detail) -> str:
 
 
 def _is_calm(sync: SyncReport) -> bool:
+    if sync.patches is not None and sync.patches.counts.fails:
+        return False
     return not sync.partial and (
         sync.behind.commits == 0 or (sync.conflicts is not None and not sync.conflicts.count)
     )

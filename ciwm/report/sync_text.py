@@ -9,6 +9,7 @@ from rich.text import Text
 
 from ciwm.report.detail import shortened
 from ciwm.report.escape import visible
+from ciwm.report.sync_patches import show_patches
 from ciwm.report.sync_shape import show_shape
 from ciwm.report.sync_states import show_states
 from ciwm.report.sync_words import answer, facts, scanned, signed
@@ -31,6 +32,7 @@ def show_sync(report: SyncReport, console: Console) -> None:
     console.print()
     show_shape(report.shape, console)
     _show_facts(report, console)
+    show_patches(report.patches, console)
     if report.conflicts is not None and report.conflicts.files:
         _show_conflicts(report.conflicts, console)
         _show_culprits(report.conflicts, console)
@@ -47,6 +49,8 @@ def show_sync(report: SyncReport, console: Console) -> None:
 
 
 def _style(report: SyncReport) -> str:
+    if report.patches is not None:
+        return "bold red" if report.patches.counts.fails else "bold green"
     if report.behind.commits == 0:
         return "bold green"
     if report.conflicts is None or report.partial:

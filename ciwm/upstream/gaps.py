@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ciwm.git import Repository
 from ciwm.upstream.reading import read
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from ciwm.git import Repository
     from ciwm.upstream.debt import Change
 
 _IDENTITY = {
@@ -70,7 +70,8 @@ def missing_objects(scratch: Repository, ids: Iterable[str]) -> set[str]:
     asked = "".join(f"{object_id}\n" for object_id in sorted(ids)).encode()
     shape = scratch.run("rev-parse", "--show-object-format", check=False).text.strip() or "sha1"
     with tempfile.TemporaryDirectory(prefix="ciwm-check-") as folder:
-        scratch.run("init", "--quiet", "--bare", "--template=", f"--object-format={shape}", folder)
+        plain = Repository(Path(folder))
+        plain.run("init", "--quiet", "--bare", "--template=", f"--object-format={shape}", ".")
         bare = scratch.with_variables(GIT_DIR=folder)
         lines = read(bare, "cat-file", "--batch-check", stdin=asked).text.splitlines()
     return {line.split(" ")[0] for line in lines if line.endswith(" missing")}

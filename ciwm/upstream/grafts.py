@@ -10,13 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ciwm.git import Repository
 from ciwm.upstream.objects import raw_objects
 from ciwm.upstream.reading import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from ciwm.git import Repository
 
 _REPLACED = "refs/replace/"
 _GRAFTS = "refs/ciwm-grafts/"
@@ -31,18 +30,24 @@ def grafted(repository: Repository, parents: Mapping[str, Sequence[str]]) -> Ite
     if not parents:
         yield repository
         return
-    with tempfile.TemporaryDirectory(prefix="ciwm-graft-") as folder:
-        yield _with_replacements(_borrowing(repository, Path(folder)), repository, parents)
+    with borrowing(repository) as scratch:
+        yield _with_replacements(scratch, repository, parents)
 
 
-def _borrowing(repository: Repository, folder: Path) -> Repository:
-    """An empty repository in `folder` that has the objects and settings of another."""
+@contextmanager
+def borrowing(repository: Repository) -> Iterator[Repository]:
+    """An empty scratch repository that has the objects and settings of another; gone at the end."""
+    with tempfile.TemporaryDirectory(prefix="ciwm-scratch-") as folder:
+        yield _borrowed(repository, Path(folder))
+
+
+def _borrowed(repository: Repository, folder: Path) -> Repository:
     form = repository.text("rev-parse", "--show-object-format")
     objects = repository.path / repository.text("rev-parse", "--git-path", "objects")
     config = repository.common_directory / "config"
-    repository.run(
-        *("init", "--quiet", "--bare", "--template=", f"--object-format={form}", str(folder))
-    )
+    # by itself: a GIT_WORK_TREE among the variables forbids a bare one
+    plain = Repository(folder)
+    plain.run("init", "--quiet", "--bare", "--template=", f"--object-format={form}", ".")
     (folder / "objects/info").mkdir(exist_ok=True)
     (folder / "objects/info/alternates").write_text(f"{_quoted(str(objects.resolve()))}\n")
     repository.run("config", "--file", str(folder / "config"), "include.path", str(config))

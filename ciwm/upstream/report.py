@@ -11,6 +11,8 @@ from ciwm.upstream.dates import committed_at
 from ciwm.upstream.fork import Told, fork_report
 from ciwm.upstream.names import readable_text
 from ciwm.upstream.pair import find_pair
+from ciwm.upstream.patch_queue.ground import is_patch_queue
+from ciwm.upstream.patch_queue.report import patches_report
 from ciwm.upstream.setting import repository_name
 from ciwm.upstream.shape import find_ground
 
@@ -46,6 +48,8 @@ def sync_report(
     """
     path_class = path_classifier(config.classes)
     offline = repository.from_top().without_fetching()
+    if is_patch_queue(config):
+        return patches_report(offline, upstream, downstream=downstream, config=config, now=now)
     pair = find_pair(offline, upstream, downstream, config)
     ground = find_ground(offline, pair, config)
     if ground.style != "fork":
@@ -59,7 +63,7 @@ def _only_forks(ground: Ground) -> UsageError:
     because = "; ".join(readable_text(line) for line in ground.evidence)
     return UsageError(
         f"{ground.pair.downstream_ref} is a {_KINDS[ground.style]} ({because}): "
-        "only forks can be reported on so far",
+        "only forks and patch queues can be reported on so far",
         "if it is a fork with a history of its own, name the upstream commit it was made from: "
         '[upstream] synced_to = "SHA"',
     )

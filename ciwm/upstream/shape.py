@@ -164,6 +164,8 @@ def _bringer(repository: Repository, pair: Pair, synced_to: str, base: str | Non
 
 def fork_shape(repository: Repository, ground: Ground, measured: Measured) -> Shape:
     """The shape of a measured fork; what the search for squashed syncs could not read, it says."""
+    if ground.style != "fork":
+        return Shape(style=ground.style, evidence=ground.evidence, ancestry=ground.ancestry)
     try:
         squashed = squashed_syncs(repository, measured)
         found = _squash_evidence(squashed, measured.merge_bases[0])

@@ -29,6 +29,14 @@ from ciwm.records.sync import (
     Shape,
     Upstream,
 )
+from ciwm.records.sync_patches import (
+    FailedHunk,
+    HunkCulprit,
+    PatchClaims,
+    PatchCounts,
+    PatchQueue,
+    QueuedPatch,
+)
 from ciwm.records.sync_shape import SquashedSync
 from ciwm.records.sync_states import CommitsByState
 from ciwm.report.sync_markdown import sync_section
@@ -139,7 +147,52 @@ def lost() -> SyncReport:
     return report(carried=carried, shape=shape)
 
 
+def queue() -> SyncReport:
+    """A patch queue with a patch of every kind."""
+    culprit = HunkCulprit(sha="4" * 40, subject="Refactor softmax (#99)")
+    hunk = FailedHunk(
+        path="csrc/softmax.cu",
+        number=2,
+        start_line=40,
+        reason="csrc/softmax.cu: patch does not apply",
+        text="@@ -40,3 +40,3 @@\n a\n-b\n+B\n c\n",
+        culprits=(culprit,),
+    )
+    patches = (
+        patch("0001-softmax.patch", "fails", "mend", hunks=3, hunks_failed=1, failed=(hunk,)),
+        patch("0002-race.patch", "upstream", "delete", reason="upstream has it as 777777777777"),
+        patch("0003-fuzz.patch", "fuzz", "keep", fuzz=2, offset_lines=7),
+        patch("0004-far.patch", "offset", "keep", offset_lines=208),
+        patch("0005-plain.patch", "applies", "keep"),
+        patch(
+            "0006-sent.patch",
+            "applies",
+            "unknown",
+            reason="state of PR #12 unknown: needs a token",
+            claims=PatchClaims(pulls=(12,)),
+        ),
+    )
+    whole = PatchQueue(
+        folder="patches",
+        order="the file series",
+        pin=BASE,
+        pin_source=".upstream-commit",
+        target=UPSTREAM,
+        counts=PatchCounts(applies=2, offset=1, fuzz=1, fails=1, upstream=1),
+        failed_hunks=1,
+        patches=patches,
+    )
+    shape = Shape(style="patches", evidence=("6 patches in patches", f"made for {BASE[:12]}"))
+    return report(patches=whole, shape=shape)
+
+
+def patch(name: str, fits: str, advice: str, **fields: object) -> QueuedPatch:
+    values = {"name": name, "subject": "s", "fits": fits, "advice": advice, "hunks": 1, **fields}
+    return QueuedPatch.model_validate(values)
+
+
 CASES = {
+    "queue": queue(),
     "lost": lost(),
     "culprits": report(
         conflicts=report().conflicts.model_copy(  # type: ignore[union-attr]

@@ -194,9 +194,8 @@ def test_a_remote_whose_branch_is_master(fork: Scene, ciwm: Ciwm) -> None:
     assert ciwm(fork.path, "--json").report["upstream"]["ref"] == "upstream/master"
 
 
-@pytest.mark.parametrize("style", ["plugin", "patches"])
-def test_a_downstream_that_is_no_fork_is_told_so(fork: Scene, ciwm: Ciwm, style: str) -> None:
-    (fork.path / "ciwm.toml").write_text(f'[upstream]\nstyle = "{style}"\n')
+def test_a_downstream_that_is_no_fork_is_told_so(fork: Scene, ciwm: Ciwm) -> None:
+    (fork.path / "ciwm.toml").write_text('[upstream]\nstyle = "plugin"\n')
     assert "only forks" in one_line(ciwm(fork.path), USAGE)[0]
 
 

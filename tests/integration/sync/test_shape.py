@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -203,6 +204,20 @@ def test_attributes_and_settings_of_the_checkout_hold_on_joined_ground(
     assert "asks for the merge driver ours-always" in ciwm(scene.path, "--json").report["notes"][0]
     scene.git("config", "merge.ours-always.driver", "true")
     assert ciwm(scene.path, "--json").report["conflicts"]["clean"] is True
+
+
+def test_a_rewritten_history_with_missing_contents(tmp_path: Path, ciwm: Ciwm) -> None:
+    scene = upstream_history(tmp_path / "r")
+    rewritten(scene, "u2", "fork")
+    scene.commit("big", big__txt="x" * 5000 + "\n", own__py="a line that stays\n")
+    scene.git("config", "uploadpack.allowFilter", "true")
+    partial = tmp_path / "partial"
+    clone = ("clone", "-q", "--filter=blob:limit=2k", "--no-checkout", f"file://{scene.path}")
+    subprocess.run(["git", *clone, str(partial)], check=True, capture_output=True)
+    report = ciwm(partial, "origin/main", "--downstream", "origin/fork", "--json").report
+    assert report["shape"]["ancestry"] == "rewritten"
+    assert report["missing_objects"] == [scene.git("rev-parse", "fork:big.txt")]
+    assert (report["carried"]["files"], report["carried"]["lines_added"]) == (2, 1)
 
 
 # --- two projects ----------------------------------------------------------------------------
