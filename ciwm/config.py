@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from ciwm.config_sync import BudgetConfig, HygieneConfig, RatingConfig, SyncConfig
 from ciwm.errors import ConfigError
 
 if sys.version_info >= (3, 11):
@@ -298,6 +299,7 @@ class Config(_Section):
     build: BuildConfig = BuildConfig()
     workload: tuple[WorkloadConfig, ...] = ()
     gate: GateConfig = GateConfig()
+    sync: SyncConfig = SyncConfig()
     store: StoreConfig = StoreConfig()
 
     @model_validator(mode="after")
@@ -366,6 +368,10 @@ def _suggestion(key: str) -> str:
         MetricConfig,
         GateConfig,
         StoreConfig,
+        SyncConfig,
+        BudgetConfig,
+        HygieneConfig,
+        RatingConfig,
     )
     known = {name for section in sections for name in section.model_fields}
     close = difflib.get_close_matches(key, known, n=1)

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
+from ciwm.records.sync_gate import Marker, PinMove, Rating, SyncGate
 from ciwm.records.sync_patches import PatchQueue
 from ciwm.records.sync_shape import Ancestry, SquashedSync
 from ciwm.records.sync_states import CommitsByState, CommitState
@@ -203,7 +204,8 @@ class SyncReport(RecordFile):
     """The sync cost at one moment; when `partial`, `notes` name what could not be computed.
 
     For a patch queue the merge base is the pin, and the fork is the pin with those patches on top
-    that apply to it, a commit each; `patches` says how they fit at the target.
+    that apply to it, a commit each; `patches` says how they fit at the target. `markers` is None
+    where what is carried could not be read.
     """
 
     generated_at: AwareDatetime
@@ -222,3 +224,7 @@ class SyncReport(RecordFile):
     missing_objects: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     patches: PatchQueue | None = None
+    markers: tuple[Marker, ...] | None = None
+    pin_back: PinMove | None = None
+    gate: SyncGate | None = None
+    rating: Rating | None = None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ciwm.report.detail import Detail, folded, name, table, words
 from ciwm.report.figures import plural
 from ciwm.report.sync_details import sync_details
+from ciwm.report.sync_gate import gate_lines, gate_section
 from ciwm.report.sync_words import lines
 
 if TYPE_CHECKING:
@@ -21,14 +22,19 @@ def sync_part(head: SyncReport, base: SyncReport | None, detail: Detail) -> str:
 
     A sync without conflicts folds into one line.
     """
-    parts = (_costs(head, base), _against(head, base), sync_details(head, detail))
+    parts = (
+        _costs(head, base),
+        gate_section(head),
+        _against(head, base),
+        sync_details(head, detail),
+    )
     if _is_calm(head):
         return folded(f"Sync with upstream: {_calm_line(head)}", *parts)
     return "\n\n".join(part for part in ("#### Sync with upstream", *parts) if part)
 
 
 def _is_calm(sync: SyncReport) -> bool:
-    if sync.patches is not None and sync.patches.counts.fails:
+    if gate_lines(sync) or (sync.patches is not None and sync.patches.counts.fails):
         return False
     return not sync.partial and (
         sync.behind.commits == 0 or (sync.conflicts is not None and not sync.conflicts.count)

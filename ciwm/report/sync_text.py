@@ -9,6 +9,7 @@ from rich.text import Text
 
 from ciwm.report.detail import shortened
 from ciwm.report.escape import visible
+from ciwm.report.sync_gate import show_gate
 from ciwm.report.sync_patches import show_patches
 from ciwm.report.sync_shape import show_shape
 from ciwm.report.sync_states import show_states
@@ -30,6 +31,7 @@ def show_sync(report: SyncReport, console: Console) -> None:
     """Print the report."""
     console.print(Text(_plain(answer(report)), style=_style(report)), soft_wrap=False)
     console.print()
+    show_gate(report, console)
     show_shape(report.shape, console)
     _show_facts(report, console)
     show_patches(report.patches, console)

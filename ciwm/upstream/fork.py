@@ -11,6 +11,7 @@ from ciwm.upstream.culprits import with_culprits
 from ciwm.upstream.dates import days_between
 from ciwm.upstream.debt import additive, class_costs, deleted, intrusive
 from ciwm.upstream.grafts import grafted
+from ciwm.upstream.markers import with_markers
 from ciwm.upstream.measure import LISTED_COMMITS, measure
 from ciwm.upstream.names import readable_path
 from ciwm.upstream.shape import fork_shape
@@ -52,6 +53,7 @@ def fork_report(
             measured = measure(scratch, ground.pair)
             shape = fork_shape(scratch, ground, measured)
             report = with_states(scratch, measured, assemble(measured, shape, told))
+            report = with_markers(scratch, measured, report)
         if culprits_s <= 0 or report.conflicts is None:
             return report
         return _with_culprits(joined, measured, report, culprits_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -42,15 +43,15 @@ def commit_diffs(
         chunk = shas[start : start + AT_ONCE]
         asked = "".join(f"{sha}\n" for sha in chunk).encode()
         found = read(repository, "diff-tree", "--stdin", "--root", *_FORM, stdin=asked)
-        sections = _sections(found.stdout)
+        sections = _sections(found.stdout, LINES_AT_MOST)
         for sha in chunk:
             yield sha, _by_path(changes[sha], sections)
 
 
 def net_diff(repository: Repository, old: str, new: str, changes: Sequence[Change]) -> Diff:
-    """The diff between two commits or trees, whose `changes` are known."""
+    """The whole diff between two commits or trees, whose `changes` are known."""
     found = read(repository, "diff-tree", *_FORM, old, new)
-    return _by_path(changes, _sections(found.stdout))
+    return _by_path(changes, _sections(found.stdout, sys.maxsize))
 
 
 def _by_path(changes: Sequence[Change], sections: Iterator[LineDiff]) -> Diff:
@@ -67,24 +68,24 @@ def _by_path(changes: Sequence[Change], sections: Iterator[LineDiff]) -> Diff:
     return diff
 
 
-def _sections(text: bytes) -> Iterator[LineDiff]:
+def _sections(text: bytes, at_most: int) -> Iterator[LineDiff]:
     """One for each `diff --git`; no line of a file can look like that, as those carry a sign."""
     for section in (b"\n" + text).split(b"\ndiff --git ")[1:]:
         diff = LineDiff()
         for hunk in section.split(b"\n@@ -")[1:]:
-            _add_hunk(hunk, diff)
+            _add_hunk(hunk, diff, at_most)
         yield diff
 
 
-def _add_hunk(hunk: bytes, diff: LineDiff) -> None:
+def _add_hunk(hunk: bytes, diff: LineDiff, at_most: int) -> None:
     """Without context lines all removed lines come first, and the head says how many there are."""
     head, *lines = hunk.split(b"\n")
     old, new = head.split(b" ", 2)[:2]
     removed, added = (int(part.partition(b",")[2] or 1) for part in (old, new))
     if len(lines) > removed + added:  # "\ No newline at end of file", or the next commit's id
         lines = [line for line in lines if not line.startswith(b"\\")]
-    room = LINES_AT_MOST - len(diff.added)
+    room = at_most - len(diff.added)
     first = int(new[1:].partition(b",")[0])
-    diff.removed += [line[1:] for line in lines[:removed][: LINES_AT_MOST - len(diff.removed)]]
+    diff.removed += [line[1:] for line in lines[:removed][: at_most - len(diff.removed)]]
     diff.added += [line[1:] for line in lines[removed : removed + added][:room]]
     diff.added_at += range(first, first + min(added, room))

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from ciwm.errors import GitError
 from ciwm.records.sync_states import CommitsByState
 from ciwm.upstream.commit_changes import commit_changes
-from ciwm.upstream.debt import net_changes
-from ciwm.upstream.gaps import Trio, blobs, missing_objects, without_paths
+from ciwm.upstream.gaps import blobs, missing_objects
 from ciwm.upstream.history import described
-from ciwm.upstream.line_diffs import commit_diffs, net_diff
+from ciwm.upstream.line_diffs import commit_diffs
+from ciwm.upstream.markers import carried_diff
 from ciwm.upstream.objects import raw_objects
 from ciwm.upstream.patches import patch_ids
 from ciwm.upstream.reading import read
@@ -181,12 +181,9 @@ class _Net:
 
 
 def _net(repository: Repository, measured: Measured) -> _Net:
-    pair, gaps = measured.pair, measured.contents.gaps
-    trio = Trio(measured.merge_bases[0], pair.downstream, pair.upstream)
-    if gaps.paths:
-        trio = without_paths(repository, trio, gaps.paths)
-    changes = net_changes(repository, trio.base, trio.ours)
-    lines = _ours(changes, net_diff(repository, trio.base, trio.ours, changes), (0,))
+    diff = carried_diff(repository, measured)
+    changes = measured.changes.downstream if measured.changes else ()
+    lines = _ours(changes, diff, (0,))
     telling = (line for found in lines.added.values() for line in found)
     return _Net(lines, _telling(telling, SHORTEST))
 

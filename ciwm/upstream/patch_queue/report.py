@@ -18,6 +18,7 @@ from ciwm.upstream.patch_queue.claims import read_claims
 from ciwm.upstream.patch_queue.files import find_queue
 from ciwm.upstream.patch_queue.fitting import fit_at_pin, fit_at_target
 from ciwm.upstream.patch_queue.ground import found_bases
+from ciwm.upstream.pin_moves import pin_moved_back
 from ciwm.upstream.reading import read
 from ciwm.upstream.references import landed
 from ciwm.upstream.setting import repository_name
@@ -67,7 +68,11 @@ def patches_report(
         ground = Ground("patches", pair, "shared", evidence, _joint(bases))
         report = fork_report(bases.scratch, ground, told)
         explained = _explained(bases, queue, fitted, at_pin, report)
-    return _joined(report, bases, queue, explained)
+    (pin,) = config.lanes.values()
+    package = pin.package or next(iter(config.packages), "")
+    moved_back = pin_moved_back(repository, ours, pin, bases.clone, package)
+    joined = _joined(report, bases, queue, explained)
+    return joined.model_copy(update={"pin_back": moved_back})
 
 
 def _upstream(bases: Bases) -> Upstream:

@@ -8,6 +8,8 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from rich.console import Console
 
+from ciwm.config_sync import BudgetConfig, HygieneConfig, SyncConfig
+from ciwm.policy.sync_gate import judged
 from ciwm.records import SyncReport
 from ciwm.records.sync import (
     Additive,
@@ -29,6 +31,7 @@ from ciwm.records.sync import (
     Shape,
     Upstream,
 )
+from ciwm.records.sync_gate import Marker
 from ciwm.records.sync_patches import (
     FailedHunk,
     HunkCulprit,
@@ -191,7 +194,15 @@ def patch(name: str, fits: str, advice: str, **fields: object) -> QueuedPatch:
     return QueuedPatch.model_validate(values)
 
 
+OVER = judged(
+    report(markers=(Marker(path="README.md", line=12, text="<<<<<<< HEAD"),)),
+    SyncConfig(
+        budget=BudgetConfig(conflicts=1, behind_days=30, hard_drift=0),
+        hygiene=HygieneConfig(fail_on=("markers",)),
+    ),
+)
 CASES = {
+    "over": OVER,
     "queue": queue(),
     "lost": lost(),
     "culprits": report(
