@@ -27,11 +27,20 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Read this file instead of the checkout's ciwm.toml or pyproject.toml.",
 )
+@click.option(
+    "--culprits",
+    "culprits_s",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0),
+    default=0,
+    help="Spend about this long on finding the upstream commits that bring the conflicts.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings on stderr.")
 def command(
     upstream: str | None,
     downstream: str,
     config_file: Path | None,
+    culprits_s: float,
     *,
     as_json: bool,
     as_markdown: bool,
@@ -54,12 +63,13 @@ def command(
       git fetch upstream && ciwm sync-report
       ciwm sync-report upstream/main --downstream release/2.x
       ciwm sync-report v0.11.0 --json > sync.json
+      ciwm sync-report --culprits 60
     """
     if as_json and as_markdown:
         raise click.UsageError("--json and --markdown exclude each other")
     if not quiet:
         click.echo(f"sync-report: {downstream} against {upstream or 'upstream'} ...", err=True)
-    report = _measure(upstream, downstream, config_file)
+    report = _measure(upstream, downstream, config_file, culprits_s)
     _print(report, as_json=as_json, as_markdown=as_markdown)
     if report.partial and (as_json or as_markdown) and not quiet:
         for note in report.notes:
@@ -67,7 +77,9 @@ def command(
     return _exit_code(report)
 
 
-def _measure(upstream: str | None, downstream: str, config_file: Path | None) -> SyncReport:
+def _measure(
+    upstream: str | None, downstream: str, config_file: Path | None, culprits_s: float
+) -> SyncReport:
     from datetime import datetime, timezone  # noqa: PLC0415
 
     from ciwm.git import Repository  # noqa: PLC0415
@@ -80,6 +92,7 @@ def _measure(upstream: str | None, downstream: str, config_file: Path | None) ->
         downstream=downstream,
         config=_config(repository, config_file),
         now=datetime.now(timezone.utc),
+        culprits_s=culprits_s,
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ciwm.report.detail import Detail, folded, name, table, words
 from ciwm.report.figures import plural
 from ciwm.report.sync_details import sync_details
+from ciwm.report.sync_words import lines
 
 if TYPE_CHECKING:
     from ciwm.records import SyncReport
@@ -59,7 +60,7 @@ def _cells(sync: SyncReport) -> tuple[str, ...]:
     if sync.carried is not None:
         carried = (
             f"{plural(sync.carried.commits, 'commit')}, {plural(sync.carried.files, 'file')}, "
-            f"+{sync.carried.lines_added:,} −{sync.carried.lines_removed:,} lines"
+            + lines(sync.carried.lines_added, sync.carried.lines_removed)
         )
     overlap = "unknown" if sync.overlap is None else plural(sync.overlap.files, "file")
     return (_behind(sync), carried, overlap, _conflict_count(sync.conflicts))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from ciwm.report.detail import Detail, folded, more, name, shortened_lines, table, words
 from ciwm.report.escape import code, fenced
 from ciwm.report.figures import plural
+from ciwm.report.sync_culprits import culprits
+from ciwm.report.sync_words import signed
 
 if TYPE_CHECKING:
     from ciwm.records.sync import Carried, Conflicts, Overlap, SyncReport
@@ -22,7 +24,11 @@ def sync_details(report: SyncReport, detail: Detail) -> str:
     """The notes in the open, and the lists that `detail` has room for, folded."""
     parts = [_notes(report)]
     if report.conflicts is not None and report.conflicts.files:
-        parts += [_conflicts(report.conflicts, detail), _hunks(report.conflicts, detail)]
+        parts += [
+            _conflicts(report.conflicts, detail),
+            culprits(report.conflicts, detail),
+            _hunks(report.conflicts, detail),
+        ]
     if detail.items and report.carried is not None:
         parts.append(_carried(report.carried, detail))
     if detail.items and report.overlap is not None and report.overlap.paths:
@@ -66,8 +72,7 @@ def _carried(carried: Carried, detail: Detail) -> str:
         (
             words(cost.name, 60),
             f"{cost.files:,}",
-            f"+{cost.lines_added:,}",
-            f"−{cost.lines_removed:,}",
+            *signed(cost.lines_added, cost.lines_removed),
         )
         for cost in carried.classes[:_CLASSES]
     ]
@@ -76,7 +81,7 @@ def _carried(carried: Carried, detail: Detail) -> str:
         (code(commit.sha[:12]), f"{commit.authored_at:%Y-%m-%d}", words(commit.subject, 120))
         for commit in shown
     ]
-    already = f" ({carried.upstreamed_commits:,} more are upstream already)"
+    already = f" ({carried.upstreamed_commits:,} more already upstream)"
     return folded(
         f"What is carried: {plural(carried.files, 'file')}, {plural(carried.commits, 'commit')}"
         + (already if carried.upstreamed_commits else ""),

@@ -84,7 +84,9 @@ class Story:
             self._ended(name, "failed", started, error.message, error.hint)
             self.progress(f"{name} failed: {error.message}")
         else:
-            self._ended(name, "interrupted" if self.stop.is_set() else "done", started)
+            interrupted = self.stop.is_set()
+            said = self.run.stopped_because if interrupted and name == "bench" and self.run else ""
+            self._ended(name, "interrupted" if interrupted else "done", started, said)
 
     def skip(self, name: StageName, why: str) -> None:
         """Write down that a stage was not needed, and why."""
@@ -106,9 +108,14 @@ class Story:
 
 def tell(story: Story) -> BumpReport:
     """Run every stage, save every record under the bump's directory, and return the report."""
+    from ciwm.launch.builds import release_builds  # noqa: PLC0415
+
     story.bump.directory.mkdir(parents=True, exist_ok=True)
-    for stage in (_sync, _build, _bench, _gate, _store):
-        stage(story)
+    try:
+        for stage in (_sync, _build, _bench, _gate, _store):
+            stage(story)
+    finally:
+        release_builds()
     report = _report(story)
     _save(story, "report.json", report.to_json())
     return report

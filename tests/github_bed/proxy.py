@@ -16,13 +16,14 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from tests.github_bed import faults, graphql, holes, permissions, repairs
+from tests.github_bed import faults, holes, permissions, repairs
 from tests.github_bed.answers import Answer, Refusal, refusal
 from tests.github_bed.state import Exchange, State, Token
 
 if TYPE_CHECKING:
     from tests.github_bed.contract import Contract, Operation
     from tests.github_bed.emulator import Emulator
+    from tests.github_bed.graphql import Graph
 
 _RATE_LIMIT = 5000
 
@@ -30,11 +31,11 @@ _RATE_LIMIT = 5000
 class Proxy:
     """The server, its state, and the thread it runs in."""
 
-    def __init__(self, emulator: Emulator, contract: Contract) -> None:
+    def __init__(self, emulator: Emulator, contract: Contract, graph: Graph) -> None:
         self.emulator = emulator
         self.contract = contract
         self.state = State()
-        self.graph = graphql.Graph()
+        self.graph = graph
         proxy = self
 
         class Handler(_Handler):
