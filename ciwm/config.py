@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from ciwm.config_pulls import MergeRule, PullsConfig
 from ciwm.errors import ConfigError
 
 if sys.version_info >= (3, 11):
@@ -98,7 +99,7 @@ class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class UpstreamConfig(_Section):
+class UpstreamConfig(PullsConfig):
     """Where upstream is, and how its files are grouped into path classes (first match wins)."""
 
     remote: str | None = None
@@ -292,6 +293,7 @@ def _suggestion(key: str) -> str:
     sections = (
         Config,
         UpstreamConfig,
+        MergeRule,
         BuildConfig,
         WorkloadConfig,
         MetricConfig,

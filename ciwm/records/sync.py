@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
+from ciwm.records.sync_pulls import Pulls
 
 Style = Literal["fork", "plugin", "patches"]
 
@@ -133,3 +134,4 @@ class SyncReport(RecordFile):
     partial: bool = False
     missing_objects: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    pulls: Pulls | None = None
