@@ -21,22 +21,18 @@ _WAITS = 3
 
 @dataclass(frozen=True)
 class GraphAnswer:
-    """What a query gave: its data, GitHub's clock, its cost in points, and what does not exist.
+    """What a query gave: its data, GitHub's clock, and its cost in points.
 
-    `absent` names the parts of the query that GitHub could not find.
+    What does not exist, or what GitHub gave up on by itself, is None in the data.
     """
 
     data: dict[str, Any]
     at: datetime
     points: int
-    absent: frozenset[str]
 
 
 def graph_answer(ask: Callable[[], Answer], wait_at_most_s: float) -> GraphAnswer:
-    """Ask, waiting for the rate limit as long as we may; raises the GitHubError it ends in.
-
-    A query of which some parts do not exist is answered without them.
-    """
+    """Ask, waiting for the rate limit as long as we may; raises the GitHubError it ends in."""
     for _ in range(_WAITS):
         headers, data = ask()
         if not rate_limited(data):
@@ -46,31 +42,29 @@ def graph_answer(ask: Callable[[], Answer], wait_at_most_s: float) -> GraphAnswe
             break
         wait_at_most_s -= wait_s
         time.sleep(wait_s)
-    failure = graphql_failure(_without_absent(data), headers)
+    failure = graphql_failure(_decisive(data), headers)
     if failure is not None:
         raise failure
     found = data["data"]
     limit = found.get("rateLimit") or {}
-    return GraphAnswer(found, _clock(headers), int(limit.get("cost", 1)), _absent(data))
+    return GraphAnswer(found, _clock(headers), int(limit.get("cost", 1)))
 
 
-def _errors(data: Any) -> list[dict[str, Any]]:
+def _decisive(data: Any) -> dict[str, Any]:
+    """The answer without the errors that concern a part of it only."""
     errors = data.get("errors") if isinstance(data, dict) else None
-    return [one for one in errors if isinstance(one, dict)] if isinstance(errors, list) else []
-
-
-def _without_absent(data: Any) -> dict[str, Any]:
-    """The answer without the errors that only say that something does not exist."""
-    if not isinstance(data, dict) or not (isinstance(data.get("data"), dict) or _errors(data)):
+    listed = [one for one in errors if isinstance(one, dict)] if isinstance(errors, list) else []
+    if not isinstance(data, dict) or not (isinstance(data.get("data"), dict) or listed):
         raise ValueError("it holds neither data nor errors")
-    if not isinstance(data.get("data"), dict):
-        return data
-    return {**data, "errors": [one for one in _errors(data) if one.get("type") != _NOT_FOUND]}
+    return {**data, "errors": [one for one in listed if not _concerns_a_part(one, data)]}
 
 
-def _absent(data: Any) -> frozenset[str]:
-    paths = [one.get("path") or [""] for one in _errors(data) if one.get("type") == _NOT_FOUND]
-    return frozenset(str(path[-1]) for path in paths)
+def _concerns_a_part(error: Mapping[str, Any], data: Mapping[str, Any]) -> bool:
+    """Whether something does not exist, or lies in an object that is there for the rest."""
+    path, found = error.get("path"), data.get("data")
+    if not isinstance(found, dict) or not isinstance(path, list) or not path:
+        return False
+    return error.get("type") == _NOT_FOUND or (len(path) > 1 and found.get(path[0]) is not None)
 
 
 def _clock(headers: Mapping[str, Any]) -> datetime:

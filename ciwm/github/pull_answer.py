@@ -56,8 +56,7 @@ def pull_answer(node: Mapping[str, Any], bots: Collection[str]) -> PullAnswer:
     """The pull request of a `pull` fragment; a part that GitHub left out is not known."""
     author, state = name_of(node.get("author")), _state(str(node["state"]))
     created, draft = moment(node["createdAt"]), bool(node["isDraft"])
-    drafting, talk = node.get("drafting"), node.get("talk")
-    answered, read_on = first_response(talk, author, bots)
+    answered, read_on = first_response(node.get("talk"), author, bots)
     pull = PullRequest(
         number=node["number"],
         title=_line(str(node["title"])),
@@ -71,9 +70,8 @@ def pull_answer(node: Mapping[str, Any], bots: Collection[str]) -> PullAnswer:
         merged_at=moment(node["mergedAt"]) if node.get("mergedAt") else None,
         closed_by=_closer(node) if state == "closed" else None,
         labels=tuple(str(one["name"]) for one in _nodes(node.get("labels"))),
-        ready_at=_ready_at(_nodes(drafting), created, draft=draft),
+        ready_at=_ready_at(_nodes(node.get("drafting")), created, draft=draft),
         answered_at=answered,
-        timeline=drafting is not None and talk is not None,
     )
     return PullAnswer(pull, read_on)
 

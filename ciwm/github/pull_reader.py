@@ -22,6 +22,7 @@ from ciwm.github.pull_answer import (
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from typing import TypeGuard
 
     from ciwm.github.api import GitHub
     from ciwm.github.graph import GraphAnswer
@@ -34,8 +35,9 @@ _SMALLEST_PAGE = 25
 _TALK_PAGES = 10  # of 100 comments each: who has not answered by then, has not
 _COST = "rateLimit { cost remaining resetAt }"
 _SEARCH = (
-    "query($query: String!, $first: Int!, $after: String) {"
-    f" {_COST} search(type: ISSUE, query: $query, first: $first, after: $after) {{"
+    "query($query: String!, $all: String!, $first: Int!, $after: String) {"
+    f" {_COST} all: search(type: ISSUE, query: $all, first: 1) {{ issueCount }}"
+    " search(type: ISSUE, query: $query, first: $first, after: $after) {"
     " issueCount pageInfo { hasNextPage endCursor } nodes { ...pull } } }" + PULL
 )
 
@@ -49,25 +51,28 @@ class Facts(NamedTuple):
 
 
 class _Page(NamedTuple):
+    all: int
     total: int
     answers: list[PullAnswer]
+    unread: int
     after: str | None
 
 
 @dataclass
 class Found:
-    """The pull requests of a search; `expected` is the number GitHub counts, `cut` those unlisted.
+    """The pull requests of a search, of which GitHub did not tell `unread`.
 
-    `talks` says where to read on in those whose first response was not among the first comments.
+    `expected` is how many it counts of this author in all, whatever the slice. `talks` says where to read on in those whose first response was not among the first comments.
     """
 
     pulls: dict[int, PullRequest] = field(default_factory=dict)
     talks: dict[int, str] = field(default_factory=dict)
     expected: int = 0
-    cut: int = 0
+    unread: int = 0
 
-    def add(self, answers: Iterable[PullAnswer]) -> None:
+    def add(self, answers: Iterable[PullAnswer], unread: int = 0) -> None:
         """Add what a page listed; of a pull request listed twice, the later state counts."""
+        self.unread += unread
         for pull, read_on in answers:
             known = self.pulls.get(pull.number)
             if known is None or known.updated_at <= pull.updated_at:
@@ -117,12 +122,11 @@ class PullReader:
             if halves is not None:
                 waiting += halves
                 continue
-            found.expected += page.total
-            found.cut += max(0, page.total - LISTED)
-            found.add(page.answers)
+            found.expected = page.all
+            found.add(page.answers, page.unread + max(0, page.total - LISTED))
             while page.after is not None:
                 page = self._page(author, part, page.after)
-                found.add(page.answers)
+                found.add(page.answers, page.unread)
         self._read_on(found)
         return found
 
@@ -134,30 +138,34 @@ class PullReader:
                 f"p{number}: pullRequest(number: {number}) {{ ...pull }}" for number in some
             )
             answer = self._of_repository(asked, PULL)
-            found.add(pull_answer(answer[f"p{n}"], self.bots) for n in some if answer.get(f"p{n}"))
+            nodes = [answer.get(f"p{number}") for number in some]
+            found.add(pull_answer(node, self.bots) for node in nodes if _whole(node))
         self._read_on(found)
         return found.pulls
 
     def _page(self, author: str, part: Slice, after: str | None) -> _Page:
         """One page of a search; where GitHub gives up on a page, a smaller one is asked for."""
         who = f"app/{author.removesuffix('[bot]')}" if author.endswith("[bot]") else author
-        words = f"repo:{self.repository} is:pr author:{who} {part.qualifier}".rstrip()
-        query = f"{words} sort:{part.field}-asc"
+        theirs = f"repo:{self.repository} is:pr author:{who}"
+        query = " ".join(f"{theirs} {part.qualifier} sort:{part.field}-asc".split())
         while True:
-            variables = {"query": query, "first": self._page_size, "after": after}
+            size = self._page_size
+            variables = {"query": query, "all": theirs, "first": size, "after": after}
             try:
                 answer = self._ask(f"list the pull requests of {author}", _SEARCH, variables)
             except UnreachableError:
-                if self._page_size <= _SMALLEST_PAGE:
+                if size <= _SMALLEST_PAGE:
                     raise
-                self._page_size //= 2
+                self._page_size = size // 2
                 continue
             found = answer.data["search"]
-            answers = [pull_answer(node, self.bots) for node in found["nodes"] if node]
+            answers = [pull_answer(node, self.bots) for node in found["nodes"] if _whole(node)]
             page = found["pageInfo"]
             return _Page(
+                int(answer.data["all"]["issueCount"]),
                 int(found["issueCount"]),
                 answers,
+                len(found["nodes"]) - len(answers),
                 page["endCursor"] if page["hasNextPage"] else None,
             )
 
@@ -202,6 +210,12 @@ class PullReader:
         self.points += answer.points
         self.at = answer.at
         return answer
+
+
+def _whole(node: Mapping[str, Any] | None) -> TypeGuard[Mapping[str, Any]]:
+    """Whether GitHub told a pull request, and gave up on no part of it."""
+    parts = ("labels", "drafting", "talk", "closing")
+    return node is not None and all(node.get(part) is not None for part in parts)
 
 
 def _talk_of(number: int, after: str) -> str:

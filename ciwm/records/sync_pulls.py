@@ -22,7 +22,6 @@ class PullRequest(Record):
     """One pull request as GitHub tells it, before any rule on what counts as merged.
 
     `ready_at` is None for a draft that was never ready; `answered_at` is the first response.
-    `timeline` is false where GitHub gave none: then neither is known.
     """
 
     number: int
@@ -39,7 +38,6 @@ class PullRequest(Record):
     labels: tuple[str, ...] = ()
     ready_at: AwareDatetime | None = None
     answered_at: AwareDatetime | None = None
-    timeline: bool = True
 
 
 class Share(Record):
@@ -72,7 +70,7 @@ class OpenPull(Record):
     url: str
     author: str
     waiting_days: float | None
-    answered: bool | None
+    answered: bool
 
 
 class IncomingPull(Record):
