@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ciwm.commands.sync_pulls import PullsAsked, pulls_notes
+
 if TYPE_CHECKING:
     from ciwm.config import UpstreamConfig
     from ciwm.git import Repository
@@ -27,6 +29,13 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Read this file instead of the checkout's ciwm.toml or pyproject.toml.",
 )
+@click.option(
+    "--pulls/--no-pulls",
+    default=None,
+    help="Our upstream pull requests and the incoming ones; by default when [upstream] github "
+    "is set.",
+)
+@click.option("--offline", is_flag=True, help="Ask GitHub nothing; use what it told earlier.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings on stderr.")
 def command(
     upstream: str | None,
@@ -35,6 +44,8 @@ def command(
     *,
     as_json: bool,
     as_markdown: bool,
+    pulls: bool | None,
+    offline: bool,
     quiet: bool,
 ) -> int:
     r"""What a fork carries, how far it is behind UPSTREAM, and what merging it would cost.
@@ -45,9 +56,13 @@ def command(
 
     Only reads: work tree, index, refs, configuration and object store stay as they are.
 
+    How our pull requests fare upstream is asked of GitHub, when [upstream] names its repository
+    (github) and our authors, with the token in CIWM_TOKEN or GITHUB_TOKEN. What it told is kept,
+    so that later only open and changed ones are read.
+
     Ends with 0 when the report is whole, or partial only because file contents are missing
     here (a partial clone); with 4 when there is no trial merge for another reason (git before
-    2.38, say), after printing what there is.
+    2.38, say) or --pulls was asked for and they are not known, after printing what there is.
 
     \b
     Examples:
@@ -59,28 +74,33 @@ def command(
         raise click.UsageError("--json and --markdown exclude each other")
     if not quiet:
         click.echo(f"sync-report: {downstream} against {upstream or 'upstream'} ...", err=True)
-    report = _measure(upstream, downstream, config_file)
+    asked = PullsAsked(wanted=pulls, offline=offline)
+    report = _measure(upstream, downstream, config_file, asked)
     _print(report, as_json=as_json, as_markdown=as_markdown)
-    if report.partial and (as_json or as_markdown) and not quiet:
-        for note in report.notes:
+    if (as_json or as_markdown) and not quiet:
+        for note in (*(report.notes if report.partial else ()), *pulls_notes(report)):
             click.echo(f"warning: {note}", err=True)
-    return _exit_code(report)
+    return _exit_code(report) or asked.exit_code(report)
 
 
-def _measure(upstream: str | None, downstream: str, config_file: Path | None) -> SyncReport:
+def _measure(
+    upstream: str | None, downstream: str, config_file: Path | None, asked: PullsAsked
+) -> SyncReport:
     from datetime import datetime, timezone  # noqa: PLC0415
 
     from ciwm.git import Repository  # noqa: PLC0415
     from ciwm.upstream.report import sync_report  # noqa: PLC0415
 
     repository = Repository.open(Path.cwd())
-    return sync_report(
+    config = _config(repository, config_file)
+    report = sync_report(
         repository,
         upstream,
         downstream=downstream,
-        config=_config(repository, config_file),
+        config=config,
         now=datetime.now(timezone.utc),
     )
+    return asked.added(report, repository, config)
 
 
 def _config(repository: Repository, config_file: Path | None) -> UpstreamConfig:

@@ -62,7 +62,8 @@ class _Page(NamedTuple):
 class Found:
     """The pull requests of a search, of which GitHub did not tell `unread`.
 
-    `expected` is how many it counts of this author in all, whatever the slice. `talks` says where to read on in those whose first response was not among the first comments.
+    `expected` is how many it counts of this author in all, whatever the slice. `talks` says where
+    to read on in those whose first response was not among the first comments.
     """
 
     pulls: dict[int, PullRequest] = field(default_factory=dict)
@@ -124,7 +125,9 @@ class PullReader:
                 continue
             found.expected = page.all
             found.add(page.answers, page.unread + max(0, page.total - LISTED))
-            while page.after is not None:
+            for _ in range(LISTED // _SMALLEST_PAGE):
+                if page.after is None:
+                    break
                 page = self._page(author, part, page.after)
                 found.add(page.answers, page.unread)
         self._read_on(found)

@@ -13,7 +13,7 @@ from typing import Literal
 
 from pydantic import AwareDatetime
 
-from ciwm.records.base import Record
+from ciwm.records.base import Record, RecordFile
 
 PullState = Literal["open", "merged", "closed"]
 
@@ -78,7 +78,7 @@ class IncomingPull(Record):
 
     `overlap_lines` are lines of the merge base that both it and we changed (for an insertion, the
     lines on its two sides); None where contents are missing. `lines_added` and `lines_removed` are
-    its own, in files we modify or delete. `number` is None when its subject names none.
+    its own, in those files. `number` is None when its subject names none.
     """
 
     number: int | None
@@ -123,3 +123,25 @@ class Pulls(Record):
     incoming: tuple[IncomingPull, ...] = ()
     incoming_count: int | None = None
     notes: tuple[str, ...] = ()
+
+
+class PullCache(RecordFile):
+    """Pull requests of one author (or some by number) as they were at `read_at`, GitHub's clock.
+
+    `unread` of them GitHub did not tell.
+    """
+
+    read_at: AwareDatetime
+    pulls: tuple[PullRequest, ...]
+    unread: int = 0
+
+    @property
+    def by_number(self) -> dict[int, PullRequest]:
+        """The pull requests by number."""
+        return {pull.number: pull for pull in self.pulls}
+
+
+class LoginCache(RecordFile):
+    """The logins that mail addresses were found to belong to."""
+
+    logins: dict[str, str]
