@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime  # noqa: TC003  pydantic reads annotations at run time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ciwm.config import Config  # noqa: TC001
+from pydantic import ValidationError
+
+from ciwm.config import Config
 from ciwm.errors import EnvironmentFailure, IncomparableError, UsageError
 from ciwm.records import BuildRecord, Environment, RecordFile, Revision
 
@@ -16,18 +18,29 @@ if TYPE_CHECKING:
 
 
 class SavedRequest(RecordFile):
-    """What a run was asked to do, and on which host it began."""
+    """What a run was asked to do, and on which host it began.
+
+    `settings` is the configuration as JSON; it is checked as ciwm.toml is, not as a record.
+    """
 
     id: str
     started_at: datetime
     repository: str
-    config: Config
+    settings: dict[str, Any]
     base: BuildRecord
     head: BuildRecord
     workloads_from: Revision
     seed: int
     only: tuple[str, ...] = ()
     environment: Environment
+
+    @property
+    def config(self) -> Config:
+        """The configuration; raises UsageError when somebody changed the file."""
+        try:
+            return Config.model_validate(self.settings)
+        except ValidationError as error:
+            raise UsageError(f"the settings in request.json are damaged: {error}") from error
 
 
 def saved(request: BenchRequest, run_id: str, at: datetime, host: Environment) -> SavedRequest:
@@ -36,7 +49,7 @@ def saved(request: BenchRequest, run_id: str, at: datetime, host: Environment) -
         id=run_id,
         started_at=at,
         repository=str(home(request.repository)),
-        config=request.config,
+        settings=request.config.model_dump(mode="json"),
         base=request.base,
         head=request.head,
         workloads_from=request.workloads_from,
@@ -53,8 +66,8 @@ def home(repository: Repository) -> Path:
 
 def with_budget(request: SavedRequest, budget_s: float) -> SavedRequest:
     """The request with another time budget."""
-    gate = request.config.gate.model_copy(update={"budget_s": budget_s})
-    return request.model_copy(update={"config": request.config.model_copy(update={"gate": gate})})
+    gate = {**request.settings["gate"], "budget_s": budget_s}
+    return request.model_copy(update={"settings": {**request.settings, "gate": gate}})
 
 
 def refuse_changes(old: SavedRequest, config: Config | None, host: Environment) -> None:

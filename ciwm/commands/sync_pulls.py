@@ -7,11 +7,12 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ciwm.errors import ENVIRONMENT, OK
+from ciwm.errors import ENVIRONMENT, OK, UsageError
 
 if TYPE_CHECKING:
     from ciwm.config import UpstreamConfig
     from ciwm.git import Repository
+    from ciwm.github import GitHub
     from ciwm.records.sync import SyncReport
 
 
@@ -28,11 +29,11 @@ class PullsAsked:
         """The report with the section, where it is wanted."""
         if not (config.github if self.wanted is None else self.wanted):
             return report
-        from ciwm.github.api import API_URL, connect_from  # noqa: PLC0415
+        from ciwm.github.api import API_URL  # noqa: PLC0415
         from ciwm.upstream.pulls.incoming import Merge  # noqa: PLC0415
         from ciwm.upstream.pulls.section import PullsQuestion, pulls_section  # noqa: PLC0415
 
-        hub = None if self.offline else connect_from(os.environ)
+        hub, why = self._connected()
         question = PullsQuestion(
             repository=repository.from_top().without_fetching(),
             merge=Merge(report.merge_base, report.upstream.sha, report.downstream.sha),
@@ -40,7 +41,7 @@ class PullsAsked:
             hub=hub,
             api_url=hub.api_url if hub else os.environ.get("GITHUB_API_URL") or API_URL,
             now=report.generated_at,
-            why="" if hub else self._why(),
+            why=why,
         )
         with hub or nullcontext():
             return report.model_copy(update={"pulls": pulls_section(question)})
@@ -50,8 +51,17 @@ class PullsAsked:
         known = report.pulls is not None and report.pulls.read_at is not None
         return ENVIRONMENT if self.wanted and not known else OK
 
-    def _why(self) -> str:
-        return "--offline" if self.offline else "there is no token: set CIWM_TOKEN"
+    def _connected(self) -> tuple[GitHub | None, str]:
+        """The connection, or why there is none."""
+        from ciwm.github.api import connect_from  # noqa: PLC0415
+
+        if self.offline:
+            return None, "GitHub was not to be asked (--offline)"
+        try:
+            hub = connect_from(os.environ)
+        except UsageError as error:
+            return None, error.message
+        return hub, "" if hub else "there is no token (set CIWM_TOKEN or GITHUB_TOKEN)"
 
 
 def pulls_notes(report: SyncReport) -> tuple[str, ...]:

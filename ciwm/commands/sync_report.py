@@ -36,11 +36,20 @@ if TYPE_CHECKING:
     "is set.",
 )
 @click.option("--offline", is_flag=True, help="Ask GitHub nothing; use what it told earlier.")
+@click.option(
+    "--culprits",
+    "culprits_s",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0),
+    default=0,
+    help="Spend about this long on finding the upstream commits that bring the conflicts.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings on stderr.")
 def command(
     upstream: str | None,
     downstream: str,
     config_file: Path | None,
+    culprits_s: float,
     *,
     as_json: bool,
     as_markdown: bool,
@@ -69,13 +78,14 @@ def command(
       git fetch upstream && ciwm sync-report
       ciwm sync-report upstream/main --downstream release/2.x
       ciwm sync-report v0.11.0 --json > sync.json
+      ciwm sync-report --culprits 60
     """
     if as_json and as_markdown:
         raise click.UsageError("--json and --markdown exclude each other")
     if not quiet:
         click.echo(f"sync-report: {downstream} against {upstream or 'upstream'} ...", err=True)
     asked = PullsAsked(wanted=pulls, offline=offline)
-    report = _measure(upstream, downstream, config_file, asked)
+    report = _measure(upstream, downstream, config_file, culprits_s, asked)
     _print(report, as_json=as_json, as_markdown=as_markdown)
     if (as_json or as_markdown) and not quiet:
         for note in (*(report.notes if report.partial else ()), *pulls_notes(report)):
@@ -84,7 +94,11 @@ def command(
 
 
 def _measure(
-    upstream: str | None, downstream: str, config_file: Path | None, asked: PullsAsked
+    upstream: str | None,
+    downstream: str,
+    config_file: Path | None,
+    culprits_s: float,
+    asked: PullsAsked,
 ) -> SyncReport:
     from datetime import datetime, timezone  # noqa: PLC0415
 
@@ -99,6 +113,7 @@ def _measure(
         downstream=downstream,
         config=config,
         now=datetime.now(timezone.utc),
+        culprits_s=culprits_s,
     )
     return asked.added(report, repository, config)
 

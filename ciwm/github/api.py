@@ -55,8 +55,9 @@ def connect(
 
 def connect_from(variables: Mapping[str, str], patience: Patience | None = None) -> GitHub | None:
     """A connection as the environment states it; None without CIWM_TOKEN and GITHUB_TOKEN."""
-    token = variables.get("CIWM_TOKEN") or variables.get("GITHUB_TOKEN")
-    if not token or not token.strip():
+    given = (variables.get(name, "").strip() for name in ("CIWM_TOKEN", "GITHUB_TOKEN"))
+    token = next(filter(None, given), None)
+    if token is None:
         return None
     return connect(
         token,

@@ -19,6 +19,8 @@ NOT_FOUND = 404
 TOO_MANY = 429
 SERVER_ERROR = 500
 _LINE_LIMIT = 300
+# other refusals with 403 speak for themselves: a locked conversation, an archived repository, SSO
+_LACKS_PERMISSION = ("Resource not accessible", "Must have")
 _LATER = "GitHub may be down (https://www.githubstatus.com): try again later"
 
 
@@ -122,7 +124,8 @@ def _explained(error: GithubException, what: str, token: str | None, needs: str)
         line = limited(status, wait)
         return RateLimitedError(_line(f"cannot {what}: {line.message}", token), line.hint)
     if status == FORBIDDEN:
-        return ForbiddenError(told, _permission(needs))
+        lacks = any(words in message for words in _LACKS_PERMISSION)
+        return ForbiddenError(told, _permission(needs) if lacks else "")
     if status == NOT_FOUND:
         return NotFoundError(
             told, "does it exist, and does the token see it (a private repository)?"

@@ -67,8 +67,33 @@ class ClassCost(Record):
     lines_removed: int
 
 
+class Additive(Record):
+    """Carried files that the merge base does not have; upstream's changes never meet them."""
+
+    files: int
+    lines_added: int
+
+
+class Intrusive(Record):
+    """Carried changes of files that the merge base has; these are what conflicts."""
+
+    files: int
+    lines_added: int
+    lines_removed: int
+
+
+class Deleted(Record):
+    """Files of the merge base that the downstream removed."""
+
+    files: int
+    lines_removed: int
+
+
 class Carried(Record):
-    """Net difference merge base to downstream (`--no-renames --numstat`), and its commits."""
+    """Net difference merge base to downstream (`--no-renames --numstat`), and its commits.
+
+    `files`, `lines_added` and `lines_removed` are the sums of additive, intrusive and deleted.
+    """
 
     commits: int
     upstreamed_commits: int
@@ -76,6 +101,9 @@ class Carried(Record):
     binaries: int
     lines_added: int
     lines_removed: int
+    additive: Additive | None = None
+    intrusive: Intrusive | None = None
+    deleted: Deleted | None = None
     classes: tuple[ClassCost, ...] = ()
     list: tuple[CarriedCommit, ...] = ()
 
@@ -107,13 +135,54 @@ class ConflictedFile(Record):
     hunks: tuple[Hunk, ...] = ()
 
 
+class FirstConflict(Record):
+    """The earliest commit of upstream's main line that cannot be merged without a conflict.
+
+    `index` counts from 0 at the first commit after the merge base; `clean_up_to` is the commit
+    before it, the newest one that merges cleanly (the merge base when index is 0).
+    """
+
+    sha: str
+    index: int
+    clean_up_to: str
+
+
+class Culprit(Record):
+    """An upstream main-line commit with which the number of conflicting files rises.
+
+    `files` are those that came into conflict with it, under later names too; not all of them need
+    conflict at the tip still. With `span` above 1 the search ran out of time: it is one of the
+    `span` commits up to this one.
+    """
+
+    sha: str
+    subject: str
+    pr: int | None = None
+    files: tuple[str, ...] = ()
+    span: int = 1
+
+
+class Scan(Record):
+    """How many of upstream's main-line commits were tried; `sampled` when not all of them."""
+
+    tried: int
+    total: int
+    sampled: bool
+
+
 class Conflicts(Record):
-    """The trial merge of upstream into the downstream; `hunks` counts conflict regions."""
+    """The trial merge of upstream into the downstream; `hunks` counts conflict regions.
+
+    `first` and `culprits` are only known when a `scan` was asked for.
+    """
 
     clean: bool
     count: int
     hunks: int
     files: tuple[ConflictedFile, ...] = ()
+    first: FirstConflict | None = None
+    culprits: tuple[Culprit, ...] = ()
+    scan: Scan | None = None
 
 
 class SyncReport(RecordFile):

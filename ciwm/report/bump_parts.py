@@ -11,9 +11,12 @@ from ciwm.report.escape import fenced
 from ciwm.report.figures import duration, plural
 
 if TYPE_CHECKING:
-    from ciwm.records import BuildRecord, BumpReport, Environment, Revision
+    from ciwm.records import BuildRecord, BumpReport, Environment, Revision, Verdict
 
 _LOG_LINE_LIMIT = 400
+_METHOD_LIMIT = 800
+_STAGES = 12  # twice what there are; more come from no ciwm
+_BUILDS = 4
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./=+-]{0,199}")
 _SAFE_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:/[A-Za-z0-9._~%-]*)*")
 
@@ -36,7 +39,7 @@ def sided_builds(report: BumpReport) -> list[tuple[str, BuildRecord]]:
     }
     return [
         (named.get(build.revision.sha, sides[min(index, 1)]), build)
-        for index, build in enumerate(report.builds)
+        for index, build in enumerate(report.builds[:_BUILDS])
     ]
 
 
@@ -60,7 +63,7 @@ def stages_part(report: BumpReport) -> str:
         f"- ❌ **{stage.name}** {'was interrupted' if stage.status == 'interrupted' else 'failed'}"
         f" after {duration(stage.duration_s)}: {words(stage.message) or 'it left no message'}"
         + (f" — {words(stage.hint)}" if stage.hint else "")
-        for stage in stopped_stages(report)
+        for stage in stopped_stages(report)[:_STAGES]
     ]
     return "\n".join(["#### Stages that stopped", "", *told]) if told else ""
 
@@ -72,7 +75,7 @@ def details_part(report: BumpReport) -> str:
         _built(report),
         f"Measured: {words(report.run_summary)}." if report.run_summary else "",
         _machine(report.environment) if report.environment else "",
-        _method(report),
+        *(_method(report.verdict) if report.verdict else []),
         _times(report),
     ]
     listed = "\n".join(f"- {fact}" for fact in facts if fact)
@@ -121,23 +124,24 @@ def _machine(environment: Environment) -> str:
     return f"Machine: {', '.join(parts)}; fingerprint {name(environment.fingerprint)}."
 
 
-def _method(report: BumpReport) -> str:
-    if report.verdict is None or not report.verdict.series:
-        return ""
-    verdict = report.verdict
-    return (
-        f"Rule: {words(verdict.reason)}; at most {100 * verdict.alpha:g}% false alarms over "
-        f"{plural(verdict.family_size, 'benchmark')}; interval: {words(verdict.interval_method)}."
-    )
+def _method(verdict: Verdict) -> list[str]:
+    if not verdict.series:
+        return []
+    benchmarks = plural(verdict.family_size, "benchmark")
+    return [
+        f"Verdict: {words(verdict.reason)}.",
+        f"Rule: at most {100 * verdict.alpha:g}% false alarms over {benchmarks}.",
+        f"Interval: {words(verdict.interval_method, _METHOD_LIMIT)}.",
+    ]
 
 
 def _times(report: BumpReport) -> str:
     told = [
         f"{stage.name} {duration(stage.duration_s)}"
-        for stage in report.stages
+        for stage in report.stages[:_STAGES]
         if stage.status != "skipped"
     ]
-    skipped = [stage.name for stage in report.stages if stage.status == "skipped"]
+    skipped = [stage.name for stage in report.stages[:_STAGES] if stage.status == "skipped"]
     if skipped:
         told.append(f"skipped: {', '.join(skipped)}")
     return f"Stages: {', '.join(told)}." if told else ""

@@ -82,7 +82,7 @@ def _fitting(escape: Callable[[int], str], limit: int) -> str:
     """Escaped text of at most `limit` characters; an escape can be six times what it stands for."""
     kept = limit
     while len(escaped := escape(kept)) > limit:
-        kept = kept * 3 // 4
+        kept = min(kept - 1, kept * limit // len(escaped))
     return escaped
 
 

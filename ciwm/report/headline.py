@@ -61,7 +61,7 @@ def _builds(builds: Sequence[BuildRecord]) -> str:
     if len(builds) > 1:
         side = "base" if broken[0] is builds[0] else "head"
     else:
-        side = short(broken[0].revision.ref)
+        side = f"revision {short(broken[0].revision.ref)}"
     ended = {"timeout": "ran out of time while building", "interrupted": "was interrupted building"}
     return f"{side} {ended.get(broken[0].status, 'does not build')}"
 

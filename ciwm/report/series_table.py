@@ -45,9 +45,8 @@ def benchmarks_section(verdict: Verdict, detail: Detail, *, built: bool = True) 
     """
     rows = by_severity(verdict)
     loud = [row for row in rows if built and row.outcome not in QUIET]
-    opened = _worst(loud, detail.rows)
-    hidden = [row for row in loud if row not in opened]
-    quiet = [row for row in rows if row not in loud]
+    opened, hidden = _worst(loud, detail.rows)
+    quiet = [row for row in rows if not built or row.outcome in QUIET]
     parts = [
         f"#### Benchmarks\n\n{_table(opened)}" if opened else "",
         _folded("more alarming", hidden, detail),
@@ -57,17 +56,18 @@ def benchmarks_section(verdict: Verdict, detail: Detail, *, built: bool = True) 
     return "\n\n".join(part for part in parts if part)
 
 
-def _worst(rows: Sequence[SeriesVerdict], limit: int) -> list[SeriesVerdict]:
-    """At most so many rows, the worst of every outcome, so that none hides another."""
-    if len(rows) <= limit:
-        return list(rows)
+def _worst(
+    rows: Sequence[SeriesVerdict], limit: int
+) -> tuple[list[SeriesVerdict], list[SeriesVerdict]]:
+    """At most so many rows, the worst of every outcome so that none hides another; and the rest."""
     places: dict[SeriesOutcome, int] = {}
-    ranked = []
-    for row in rows:
+    ranks = []
+    for number, row in enumerate(rows):
         places[row.outcome] = places.get(row.outcome, 0) + 1
-        ranked.append((places[row.outcome], row))
-    kept = sorted(ranked, key=lambda pair: pair[0])[:limit]
-    return [row for row in rows if any(row is one for _, one in kept)]
+        ranks.append((places[row.outcome], number))
+    kept = {number for _, number in sorted(ranks)[:limit]}
+    opened = [row for number, row in enumerate(rows) if number in kept]
+    return opened, [row for number, row in enumerate(rows) if number not in kept]
 
 
 def _folded(which: str, rows: Sequence[SeriesVerdict], detail: Detail) -> str:

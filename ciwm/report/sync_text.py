@@ -10,7 +10,8 @@ from rich.text import Text
 
 from ciwm.report.detail import shortened
 from ciwm.report.escape import visible
-from ciwm.report.sync_words import answer, facts, signed
+from ciwm.report.sync_pulls_text import show_pulls
+from ciwm.report.sync_words import answer, facts, scanned, signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,6 +33,7 @@ def show_sync(report: SyncReport, console: Console) -> None:
     _show_facts(report, console)
     if report.conflicts is not None and report.conflicts.files:
         _show_conflicts(report.conflicts, console)
+        _show_culprits(report.conflicts, console)
     if report.carried is not None and report.carried.classes:
         rows = [
             (cost.name, str(cost.files), *signed(cost.lines_added, cost.lines_removed))
@@ -40,6 +42,7 @@ def show_sync(report: SyncReport, console: Console) -> None:
         _show_table("Carried, by path class", ("class", "files", "added", "removed"), rows, console)
     if report.carried is not None and report.carried.list:
         _show_commits(report, console)
+    show_pulls(report.pulls, console)
     _show_notes(report, console)
 
 
@@ -66,6 +69,27 @@ def _show_conflicts(conflicts: Conflicts, console: Console) -> None:
     ]
     _show_table("Conflicting files", ("file", "kind", "hunks"), rows, console)
     _show_rest(conflicts.count - len(rows), "files", console)
+
+
+def _show_culprits(conflicts: Conflicts, console: Console) -> None:
+    if conflicts.scan is None:
+        return
+    console.print()
+    for sentence in scanned(conflicts):
+        console.print(Text(_plain(sentence)))
+    rows = [
+        (
+            culprit.sha[:12],
+            f"#{culprit.pr}" if culprit.pr else "",
+            str(len(culprit.files)),
+            shortened(culprit.subject, SUBJECT_LENGTH),
+        )
+        for culprit in conflicts.culprits[:FILES_SHOWN]
+    ]
+    if rows:
+        title = "Upstream commits that bring the conflicts, oldest first"
+        _show_table(title, ("commit", "PR", "files", "subject"), rows, console)
+        _show_rest(len(conflicts.culprits) - len(rows), "commits", console)
 
 
 def _show_commits(report: SyncReport, console: Console) -> None:

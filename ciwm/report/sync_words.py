@@ -9,7 +9,7 @@ from ciwm.report.figures import plural
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ciwm.records.sync import SyncReport
+    from ciwm.records.sync import Conflicts, SyncReport
 
 
 def lines(added: int, removed: int) -> str:
@@ -51,6 +51,7 @@ def facts(report: SyncReport, quote: Callable[[str], str] = str) -> list[tuple[s
         ("behind", f"{plural(behind.commits, 'commit')} {main_line}, {behind.days:.1f} days"),
         ("ahead", plural(report.ahead.commits, "commit")),
         ("carried", _carried(report)),
+        *_intrusive(report),
         ("changed on both sides", _overlap(report)),
     ]
 
@@ -68,5 +69,36 @@ def _carried(report: SyncReport) -> str:
     )
 
 
+def _intrusive(report: SyncReport) -> list[tuple[str, str]]:
+    """Of what is carried, the part in upstream's own files: only this can conflict by content."""
+    carried = report.carried
+    if carried is None or carried.intrusive is None or carried.deleted is None:
+        return []
+    inside, gone = carried.intrusive, carried.deleted
+    fact = f"{plural(inside.files, 'file')}, {lines(inside.lines_added, inside.lines_removed)}"
+    removed = f"; {plural(gone.files, 'file')} removed" if gone.files else ""
+    return [("changed in place", fact + removed)]
+
+
 def _overlap(report: SyncReport) -> str:
     return "not measured" if report.overlap is None else plural(report.overlap.files, "file")
+
+
+def scanned(conflicts: Conflicts, quote: Callable[[str], str] = str) -> list[str]:
+    """What the search for culprits found, and how far it came."""
+    scan, first = conflicts.scan, conflicts.first
+    if scan is None:
+        return []
+    sentences = []
+    if first is not None:
+        sentences.append(
+            f"Merges cleanly up to {quote(first.clean_up_to[:12])} "
+            f"({first.index} of {plural(scan.total, 'main-line commit')}); "
+            f"{quote(first.sha[:12])} is the first that conflicts."
+        )
+    if scan.sampled:
+        sentences.append(
+            f"Time allowed to try {scan.tried} of {scan.total}: "
+            "a commit shown may stand for one shortly before it."
+        )
+    return sentences

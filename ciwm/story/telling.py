@@ -84,7 +84,9 @@ class Story:
             self._ended(name, "failed", started, error.message, error.hint)
             self.progress(f"{name} failed: {error.message}")
         else:
-            self._ended(name, "interrupted" if self.stop.is_set() else "done", started)
+            interrupted = self.stop.is_set()
+            said = self.run.stopped_because if interrupted and name == "bench" and self.run else ""
+            self._ended(name, "interrupted" if interrupted else "done", started, said)
 
     def skip(self, name: StageName, why: str) -> None:
         """Write down that a stage was not needed, and why."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.errors import UsageError
+from ciwm.errors import GitError, UsageError
 from ciwm.records.sync import (
     Ahead,
     Behind,
@@ -16,8 +16,9 @@ from ciwm.records.sync import (
     Upstream,
 )
 from ciwm.upstream.classes import path_classifier
+from ciwm.upstream.culprits import with_culprits
 from ciwm.upstream.dates import days_between
-from ciwm.upstream.debt import class_costs
+from ciwm.upstream.debt import additive, class_costs, deleted, intrusive
 from ciwm.upstream.measure import LISTED_COMMITS, measure
 from ciwm.upstream.names import readable_path, readable_text
 from ciwm.upstream.pair import find_pair
@@ -42,8 +43,12 @@ def sync_report(
     downstream: str = "HEAD",
     config: UpstreamConfig,
     now: datetime,
+    culprits_s: float = 0,
 ) -> SyncReport:
     """What `downstream` carries and what merging `upstream` would cost.
+
+    With `culprits_s`, about that many seconds more go into finding the upstream commits that bring
+    the conflicts.
 
     Reads only: no ref, index, work tree, configuration or object store changes, and nothing is
     fetched. Raises UsageError for revisions that cannot be compared, GitError for a shallow clone
@@ -59,7 +64,24 @@ def sync_report(
     pair = find_pair(offline, upstream, downstream, config)
     with offline.scratch_objects() as scratch:
         measured = measure(scratch, pair)
-    return assemble(measured, path_class, repository=repository_name(offline), now=now)
+    report = assemble(measured, path_class, repository=repository_name(offline), now=now)
+    if culprits_s <= 0 or report.conflicts is None:
+        return report
+    return _with_culprits(offline, measured, report, culprits_s)
+
+
+def _with_culprits(
+    offline: Repository, measured: Measured, report: SyncReport, culprits_s: float
+) -> SyncReport:
+    if report.conflicts is None or report.partial:
+        note = "culprits are not looked for where file contents are missing"
+        return report.model_copy(update={"notes": (*report.notes, note)})
+    try:
+        conflicts = with_culprits(offline, measured, report.conflicts, culprits_s)
+    except GitError as error:
+        note = f"culprits could not be looked for: {error.message}"
+        return report.model_copy(update={"notes": (*report.notes, note)})
+    return report.model_copy(update={"conflicts": conflicts})
 
 
 def assemble(
@@ -89,7 +111,7 @@ def assemble(
         merge_bases=measured.merge_bases,
         behind=Behind(
             commits=len(own.upstream),
-            first_parent=own.main_line(pair.upstream),
+            first_parent=len(own.main_line(pair.upstream)),
             days=days_between(dates[measured.merge_bases[0]], dates[pair.upstream]),
         ),
         ahead=Ahead(commits=len(own.downstream)),
@@ -116,15 +138,19 @@ def _carried(measured: Measured, path_class: Callable[[str], str]) -> Carried | 
     own, lines = measured.commits.history, measured.contents.lines
     if measured.changes is None or measured.commits.note or lines is None:
         return None
+    changes = measured.changes.downstream
     return Carried(
         commits=len(own.carried),
         upstreamed_commits=own.upstreamed,
-        files=len(measured.changes.downstream),
+        files=len(changes),
         binaries=sum(count.added is None for count in lines.values()),
         lines_added=sum(count.added or 0 for count in lines.values()),
         lines_removed=sum(count.removed or 0 for count in lines.values()),
+        additive=additive(changes, lines),
+        intrusive=intrusive(changes, lines),
+        deleted=deleted(changes, lines),
         classes=class_costs(
-            (change.path for change in measured.changes.downstream),
+            (change.path for change in changes),
             lines,
             path_class,
         ),

@@ -61,12 +61,14 @@ class GitHubBed:
         kind: Kind = "job",
         login: str = "github-actions[bot]",
         permissions: dict[str, Permission] | None = None,
+        viewer: str | None = None,
     ) -> str:
         """A new token; `permissions` default to write on all that ciwm may be granted."""
         number = next(_NUMBERS)
         value = {"job": "ghs", "app": "ghs", "pat": "ghp"}[kind] + f"_bed{number:033d}"
         scope = self.repository if kind == "job" else ""
-        made = Token(value, login, kind, permissions or READ_WRITE, scope)
+        granted = permissions or READ_WRITE
+        made = Token(value, login, kind, granted, viewer or login, scope)
         self.proxy.state.tokens[value] = made
         return value
 

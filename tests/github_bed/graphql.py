@@ -63,7 +63,7 @@ class _Root:
 
     def viewer(self, _info: object) -> dict[str, Any]:
         """Whose token it is; for a job's own token too, which `GET /user` refuses."""
-        return {"__typename": "User", "login": self.token.login, "id": f"U_{self.token.login}"}
+        return {"__typename": "User", "login": self.token.viewer, "id": f"U_{self.token.viewer}"}
 
     def rateLimit(self, info: GraphQLResolveInfo[Any], **_: object) -> dict[str, Any]:  # noqa: N802
         """What the query costs."""

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 LABELS = ("ubuntu-latest", "ubuntu-24.04", "ubuntu-22.04", "self-hosted", "linux", "x64", "gpu")
 _ANNOTATIONS = {"error", "warning", "notice"}
+_KEPT = re.compile(
+    "LANG|LC_ALL|TMPDIR|LD_LIBRARY_PATH|SSL_CERT_FILE|PIP_.*|(?i:https?_proxy|no_proxy)"
+)
 # act 0.2.89 leaves a failed step without reading what is still in its terminal: on a busy machine
 # every third loses its last lines. So the shell act starts for a step stays a moment after failing.
 _LINGERING_SHELL = """#!{bash}
@@ -110,9 +113,8 @@ class Act:
 
 
 def _environment(here: Path) -> dict[str, str]:
-    """The machine's PATH and locale, and nothing of the user's settings or of an outer runner."""
-    kept = {"LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "SSL_CERT_FILE"}
-    found = {name: value for name, value in os.environ.items() if name in kept}
+    """The machine's locale and network, and nothing of the user's settings or an outer runner's."""
+    found = {name: value for name, value in os.environ.items() if _KEPT.fullmatch(name)}
     home = here / "home"
     path = f"{here / 'bin'}:{os.environ.get('PATH', os.defpath)}"
     return {**found, "PATH": path, "HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config")}

@@ -41,6 +41,7 @@ class Token:
     login: str
     kind: Kind
     permissions: dict[str, Permission]
+    viewer: str  # what GraphQL calls the owner; for an app it may leave out [bot]
     repository: str = ""  # a job's own token reaches one repository; empty: all
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ciwm.github.pull_answer import GHOST
-from ciwm.upstream.pulls.numbers import pull_number
+from ciwm.upstream.culprits import pull_request
 from ciwm.upstream.reading import read
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def evidence(repository: Repository, upstream: str, mails: Sequence[str]) -> dic
     walk = ("rev-list", "--fixed-strings", "--regexp-ignore-case")
     for line in read(repository, *walk, *wanted, *form, upstream).text.split("\n"):
         mail, _, subject = line.partition("\0")  # `commit SHA` lines in between have no mail
-        number = pull_number(subject)
+        number = pull_request(subject)
         numbers = found.get(mail.lower())
         if number is not None and numbers is not None and len(numbers) < EVIDENCE:
             numbers.append(number)

@@ -6,12 +6,12 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from ciwm.records.sync_pulls import IncomingPull
+from ciwm.upstream.culprits import pull_request
 from ciwm.upstream.dates import moment
 from ciwm.upstream.debt import net_changes
 from ciwm.upstream.names import readable_path, readable_text
 from ciwm.upstream.pulls.base_lines import FileLines
 from ciwm.upstream.pulls.commit_edits import Step, commit_edits
-from ciwm.upstream.pulls.numbers import pull_number
 from ciwm.upstream.reading import MissingObjectError, read
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _grouped(
         by_sha[touch.sha].append(touch)
     groups: dict[int | str, list[_Commit]] = defaultdict(list)
     for commit in _described(repository, list(by_sha)):
-        number = pull_number(commit.subject)
+        number = pull_request(commit.subject)
         groups[commit.sha if number is None else number].append(commit)
     for commits in groups.values():
         yield commits, [touch for commit in commits for touch in by_sha[commit.sha]]
@@ -176,7 +176,7 @@ def _pull(
 ) -> IncomingPull:
     """One change; several commits of a pull request (a revert and its return, say) count as one."""
     last = commits[-1]
-    number = pull_number(last.subject)
+    number = pull_request(last.subject)
     paths = sorted({touch.path for touch in touches})
     shared = {(touch.path, line) for touch in touches for line in touch.shared}
     mine = number in ours.numbers or any(one.mail.lower() in ours.mails for one in commits)

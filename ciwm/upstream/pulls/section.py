@@ -14,7 +14,7 @@ from ciwm.upstream.pulls.cache import PullShelf
 from ciwm.upstream.pulls.endings import settled
 from ciwm.upstream.pulls.figures import figures
 from ciwm.upstream.pulls.incoming import Incoming, Merge, Ours, incoming
-from ciwm.upstream.pulls.numbers import landed
+from ciwm.upstream.pulls.landed import landed
 from ciwm.upstream.pulls.own import OwnPulls, OwnQuestion, own_pulls
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def pulls_section(asked: PullsQuestion) -> Pulls:
 
     Raises GitError for a history that cannot be read.
     """
-    own, fields = OwnPulls(), {}
+    own, fields = OwnPulls(), dict[str, Any]()
     if asked.config.github and asked.config.authors:
         own, fields = _own(asked)
     else:

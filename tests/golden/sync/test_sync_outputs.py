@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from ciwm.records import SyncReport
 from ciwm.records.sync import (
+    Additive,
     Ahead,
     Behind,
     Carried,
@@ -18,16 +18,21 @@ from ciwm.records.sync import (
     ClassCost,
     ConflictedFile,
     Conflicts,
+    Culprit,
+    Deleted,
     Downstream,
+    FirstConflict,
     Hunk,
+    Intrusive,
     Overlap,
+    Scan,
     Shape,
     Upstream,
 )
 from ciwm.report.sync_markdown import sync_section
 from ciwm.report.sync_text import show_sync
+from tests.golden.files import assert_golden
 
-HERE = Path(__file__).parent
 MOMENT = datetime(2026, 3, 2, 8, 30, tzinfo=timezone.utc)
 UPSTREAM, DOWNSTREAM, BASE = "a" * 40, "b" * 40, "c" * 40
 
@@ -51,6 +56,9 @@ def report(**changed: object) -> SyncReport:
             binaries=1,
             lines_added=40,
             lines_removed=7,
+            additive=Additive(files=2, lines_added=25),
+            intrusive=Intrusive(files=2, lines_added=15, lines_removed=3),
+            deleted=Deleted(files=1, lines_removed=4),
             classes=(
                 ClassCost(name="kernels", files=3, lines_added=33, lines_removed=7),
                 ClassCost(name="other", files=2, lines_added=7, lines_removed=0),
@@ -91,6 +99,23 @@ def commit(digit: str, subject: str, days: int) -> CarriedCommit:
 
 
 CASES = {
+    "culprits": report(
+        conflicts=report().conflicts.model_copy(  # type: ignore[union-attr]
+            update={
+                "first": FirstConflict(sha="f" * 40, index=11, clean_up_to="e" * 40),
+                "culprits": (
+                    Culprit(
+                        sha="f" * 40,
+                        subject="Softmax in one pass (#99)",
+                        pr=99,
+                        files=("csrc/softmax.cu",),
+                    ),
+                    Culprit(sha="1" * 40, subject="Drop setup.py", files=("setup.py",), span=3),
+                ),
+                "scan": Scan(tried=57, total=98, sampled=True),
+            }
+        )
+    ),
     "conflicts": report(),
     "clean": report(conflicts=Conflicts(clean=True, count=0, hunks=0)),
     "merged": report(
@@ -117,12 +142,12 @@ def text_of(case: SyncReport, width: int = 80) -> str:
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_terminal_text_is_as_it_was_read(name: str) -> None:
-    assert text_of(CASES[name]) == (HERE / f"{name}.txt").read_text(encoding="utf-8")
+    assert_golden(f"sync/{name}.txt", text_of(CASES[name]))
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_section_of_the_comment_is_as_it_was_read(name: str) -> None:
-    assert sync_section(CASES[name]) == (HERE / f"{name}.md").read_text(encoding="utf-8")
+    assert_golden(f"sync/{name}.md", sync_section(CASES[name]))
 
 
 @pytest.mark.parametrize("name", CASES)

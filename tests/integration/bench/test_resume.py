@@ -92,7 +92,7 @@ def test_a_run_whose_budget_is_spent_goes_on_with_a_larger_one(fork: Fork) -> No
     assert not fork.measure(request).complete
 
     assert not resumed(fork).complete
-    assert resumed(fork, budget_s=600).complete
+    assert resumed(fork, request.config, budget_s=600).complete
 
 
 def test_a_complete_run_is_returned_as_it_is(fork: Fork) -> None:

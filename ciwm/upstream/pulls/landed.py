@@ -1,4 +1,4 @@
-"""The pull requests that commits name: in subjects, and in the lines a mergebot writes."""
+"""The pull requests that a mergebot's lines in commit messages say have landed."""
 
 from __future__ import annotations
 
@@ -13,15 +13,7 @@ if TYPE_CHECKING:
 
     from ciwm.git import Repository
 
-_SQUASHED = re.compile(r"\(#(\d{1,9})\)\s*$")
-_MERGED = re.compile(r"Merge pull request #(\d{1,9})\b")
 _NAMED = re.compile(r"(?:(?P<repository>[\w-]+/[\w.-]+)/pull/|#)(?P<number>\d{1,9})\s*$")
-
-
-def pull_number(subject: str) -> int | None:
-    """The pull request a commit came by: `... (#12)`, or `Merge pull request #12 from ...`."""
-    found = _SQUASHED.search(subject) or _MERGED.match(subject)
-    return int(found[1]) if found else None
 
 
 def landed(
