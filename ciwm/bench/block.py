@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from ciwm.errors import DeviceError
 from ciwm.launch.locks import CPU, card_lock
-from ciwm.launch.worker_process import LOADED_NOTHING, Limits, Order, Site, run_launch
+from ciwm.launch.worker_job import Order, Site
+from ciwm.launch.worker_process import LOADED_NOTHING, Limits, run_launch
 
 if TYPE_CHECKING:
     import threading

@@ -19,7 +19,7 @@ from ciwm.bench.schedule import Schedule
 from ciwm.devices import describe_host
 from ciwm.errors import DeviceError, UsageError
 from ciwm.launch.journal import read_journal
-from ciwm.launch.worker_process import JOURNAL, Site
+from ciwm.launch.worker_job import JOURNAL, Site
 from ciwm.launch.workloads import WorkloadSource
 from ciwm.records import SIDES, Arm, Run, read_record
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     import threading
+    from collections.abc import Iterator
 
     from ciwm.commands.progress import Progress
     from ciwm.config import Config
@@ -169,7 +171,8 @@ def _measured(call: _Call, base_name: str, head_name: str) -> tuple[Run, Path]:
         seed=seed,
         only=options["only"],
     )
-    return measure(request, stop=call.stop, on_progress=call.shown.say), directory
+    with _in_use(directory), call.shown.group(f"measure into {directory}"):
+        return measure(request, stop=call.stop, on_progress=call.shown.say), directory
 
 
 def _built(call: _Call, revision: Revision) -> BuildRecord:
@@ -196,15 +199,32 @@ def _resumed(call: _Call, resume_from: str) -> tuple[Run, Path]:
         path = Path(resume_from)
     else:
         path = last_interrupted(kind_directory("runs"), home(call.repository))
-    call.shown.say(f"resuming {path}")
-    run = resume(
-        path,
-        stop=call.stop,
-        on_progress=call.shown.say,
-        config=call.config,
-        budget_s=call.config.gate.budget_s if call.options["budget"] is not None else None,
-    )
+    budget_s = call.config.gate.budget_s if call.options["budget"] is not None else None
+    with _in_use(path), call.shown.group(f"resume {path}"):
+        run = resume(
+            path,
+            stop=call.stop,
+            on_progress=call.shown.say,
+            config=call.config,
+            budget_s=budget_s,
+        )
     return run, path
+
+
+@contextmanager
+def _in_use(path: Path) -> Iterator[None]:
+    """Keep a run that is in the cache from being cleaned away meanwhile."""
+    from ciwm.launch.cache import entry_lock, kind_directory  # noqa: PLC0415
+
+    if path.resolve().parent != kind_directory("runs").resolve():
+        yield
+        return
+    lock = entry_lock("runs", path.name)
+    lock.take(shared=True, timeout_s=0)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _new_directory() -> Path:
