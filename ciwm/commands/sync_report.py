@@ -57,7 +57,7 @@ def command(
     offline: bool,
     quiet: bool,
 ) -> int:
-    r"""What a fork carries, how far it is behind UPSTREAM, and what merging it would cost.
+    """What a fork carries, how far it is behind UPSTREAM, and what merging it would cost.
 
     UPSTREAM is a branch, tag or commit that is already here (upstream/main, say); nothing is
     fetched. Without it: [upstream] remote and branch of ciwm.toml, else the main or master branch
@@ -79,7 +79,7 @@ def command(
       ciwm sync-report upstream/main --downstream release/2.x
       ciwm sync-report v0.11.0 --json > sync.json
       ciwm sync-report --culprits 60
-    """
+    """  # noqa: D301  click looks for the character that \b is
     if as_json and as_markdown:
         raise click.UsageError("--json and --markdown exclude each other")
     if not quiet:
