@@ -70,8 +70,8 @@ class BedPull:
     @property
     def changed(self) -> datetime:
         """When it changed last."""
-        times = (self.updated, self.ended, *(event.at for event in self.timeline))
-        return max(self.created, *(time for time in times if time is not None))
+        times = (self.created, self.updated, self.ended, *(event.at for event in self.timeline))
+        return max(time for time in times if time is not None)
 
 
 def node(pull: BedPull, repository: str) -> dict[str, Any]:
