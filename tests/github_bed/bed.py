@@ -84,13 +84,16 @@ class GitHubBed:
         method: str = "",
         path: str = "",
         seconds: float = 1,
+        after: int = 0,
     ) -> None:
         """Plan a fault for the next `times` requests of a method whose path matches `path`.
 
+        `after`: how many such requests go well before.
         `seconds`: the Retry-After, the time to the reset, or the length of the silence.
         """
+        fault = Fault(kind, times, method, re.compile(path), seconds, after)
         with self.proxy.state.lock:
-            self.proxy.state.faults.append(Fault(kind, times, method, re.compile(path), seconds))
+            self.proxy.state.faults.append(fault)
 
     def behave(self) -> None:
         """Forget all planned faults."""

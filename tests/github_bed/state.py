@@ -47,13 +47,14 @@ class Token:
 
 @dataclass
 class Fault:
-    """Misbehaviour for the next `times` requests that match."""
+    """Misbehaviour for the next `times` requests that match, once `after` of them went well."""
 
     kind: FaultKind
     times: int
     method: str
     path: re.Pattern[str]
     seconds: float
+    after: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,9 @@ class State:
         with self.lock:
             for fault in self.faults:
                 if fault.method in {"", method} and fault.path.search(path):
+                    if fault.after:
+                        fault.after -= 1
+                        continue
                     fault.times -= 1
                     if fault.times == 0:
                         self.faults.remove(fault)

@@ -58,28 +58,27 @@ def own_pulls(asked: OwnQuestion) -> OwnPulls:
     try:
         own.logins = _logins(asked, own.notes)
     except GitHubError as error:
-        reader, own.stale = None, error.message
+        reader, own.stale = None, _line(error)
         own.logins = _known_logins(asked, own.notes)
     kept: list[PullCache] = []
     for login in own.logins:
         known = asked.shelf.author(login)
         if reader is not None:
             try:
-                known = refreshed(reader, login, known, own.notes)
+                known = refreshed(reader, login, known)
                 asked.shelf.keep_author(login, known)
             except GitHubError as error:
-                reader, own.stale = None, error.message
+                reader, own.stale = None, _line(error)
         if known is None:
             return OwnPulls(own.logins, stale=own.stale, notes=own.notes)
+        own.notes += _gaps(login, known)
         kept.append(known)
     own.read_at = min((one.read_at for one in kept), default=None)
     own.pulls = {pull.number: pull for one in kept for pull in one.pulls}
     return own
 
 
-def refreshed(
-    reader: PullReader, login: str, known: PullCache | None, notes: list[str]
-) -> PullCache:
+def refreshed(reader: PullReader, login: str, known: PullCache | None) -> PullCache:
     """An author's pull requests as they are now; where some are known, only what changed is read.
 
     Raises GitHubError. Where the count is not GitHub's afterwards, all are read anew.
@@ -87,18 +86,25 @@ def refreshed(
     if known is not None:
         changed = reader.of_author(login, Slice("updated", start=known.read_at - OVERLAP))
         pulls = {**known.by_number, **changed.pulls}
-        unread = known.unread + changed.unread
-        if len(pulls) + unread == changed.expected:
-            return PullCache(read_at=reader.at, pulls=tuple(pulls.values()), unread=unread)
+        if len(pulls) + known.unread == changed.expected and not changed.unread:
+            return PullCache(read_at=reader.at, pulls=tuple(pulls.values()), unread=known.unread)
     found = reader.of_author(login, Slice("created"))
-    if not found.expected:
-        notes.append(f"@{login} has no pull requests there that this token may see")
-    elif len(found.pulls) != found.expected:
-        notes.append(
-            f"GitHub counts {found.expected:,} pull requests of @{login} and told "
-            f"{len(found.pulls):,}: the others are left out"
-        )
-    return PullCache(read_at=reader.at, pulls=tuple(found.pulls.values()), unread=found.unread)
+    unread = max(0, found.expected - len(found.pulls))
+    return PullCache(read_at=reader.at, pulls=tuple(found.pulls.values()), unread=unread)
+
+
+def _gaps(login: str, known: PullCache) -> list[str]:
+    if known.unread:
+        told = len(known.pulls)
+        counted = f"GitHub counts {told + known.unread:,} pull requests of @{login}"
+        return [f"{counted} and told {told:,}: the others are left out"]
+    if not known.pulls:
+        return [f"@{login} has no pull requests there that this token may see"]
+    return []
+
+
+def _line(error: GitHubError) -> str:
+    return f"{error.message} ({error.hint})" if error.hint else error.message
 
 
 def _logins(asked: OwnQuestion, notes: list[str]) -> tuple[str, ...]:

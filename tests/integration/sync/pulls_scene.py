@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ciwm.git import Repository
     from ciwm.records.sync_pulls import Pulls
     from tests.github_bed.bed import GitHubBed
+    from tests.integration.sync.git_scene import Scene
 
 NOW = datetime(2026, 9, 14, 12, tzinfo=timezone.utc)
 QUICK = Patience(retries=1, backoff_s=0.01, total_wait_s=3, timeout_s=2)
@@ -51,6 +52,12 @@ def many(count: int, author: str = "jane") -> Iterator[BedPull]:
         kind = (merged, closed, merged, waiting)[number % 4]
         pull = kind(number, author, made=made)
         yield replace(pull, state="OPEN", ended=None) if pull.ended and pull.ended > NOW else pull
+
+
+def merge_of(scene: Scene) -> Merge:
+    """The merge of main into the branch fork."""
+    base = scene.git("merge-base", "main", "fork")
+    return Merge(base, scene.git("rev-parse", "main"), scene.git("rev-parse", "fork"))
 
 
 @dataclass

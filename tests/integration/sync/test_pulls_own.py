@@ -12,6 +12,7 @@ import pytest
 from ciwm.git import Repository
 from ciwm.github import connect
 from ciwm.github.pull_reader import PullReader
+from ciwm.github.pull_slice import Slice
 from ciwm.upstream.pulls.incoming import Merge
 from tests.github_bed.pulls import BedPull, Event
 from tests.integration.sync.pulls_scene import (
@@ -21,6 +22,7 @@ from tests.integration.sync.pulls_scene import (
     closed,
     day,
     many,
+    merge_of,
     merged,
     waiting,
 )
@@ -43,9 +45,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def ask(fork: Scene, github: GitHubBed, cache: Path) -> Question:
     assert not cache.exists()
-    heads = (fork.git("rev-parse", ref) for ref in ("main", "fork"))
-    base = fork.git("merge-base", "main", "fork")
-    return Question(github, Repository.open(fork.path), Merge(base, *heads))
+    return Question(github, Repository.open(fork.path), merge_of(fork))
 
 
 def counts(pulls: Pulls) -> tuple[int | None, ...]:
@@ -102,8 +102,6 @@ def test_beyond_a_thousand_the_slices_are_halved_and_none_is_lost_or_doubled(
     with connect(ask.bed.token, ask.bed.url, patience=QUICK) as hub:
         reader = PullReader(hub, ask.bed.repository)
         reader.facts()
-        from ciwm.github.pull_slice import Slice
-
         found = reader.of_author("jane", Slice("created"))
     assert sorted(found.pulls) == list(range(1, 2501))
     assert (found.expected, found.unread) == (2500, 0)
@@ -158,11 +156,9 @@ def test_a_damaged_cache_is_named_and_read_anew(ask: Question, cache: Path) -> N
     assert "newer ciwm" in " ".join(ask().notes)
 
 
-def test_a_cache_that_cannot_be_written_is_a_note(
-    ask: Question, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache/pulls").write_text("a file where a folder should be")
+def test_a_cache_that_cannot_be_written_is_a_note(ask: Question, cache: Path) -> None:
+    cache.mkdir()
+    (cache / "pulls").write_text("a file where a folder should be")
     ask.bed.make_up([merged(1)], clock=NOW)
     found = ask()
     assert found.merged == 1
@@ -342,33 +338,28 @@ def test_one_made_after_githubs_own_clock_waits_no_time(ask: Question) -> None:
 
 
 def test_the_command_writes_the_section_into_every_output(
-    fork: Scene,
-    ciwm: Ciwm,
-    github: GitHubBed,
-    cache: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    ask: Question, ciwm: Ciwm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert not cache.exists()
+    github, path = ask.bed, ask.repository.path
     github.make_up([merged(1), waiting(2)], clock=NOW)
-    for name, text in github.environment().items():
-        monkeypatch.setenv(name, text)
+    for name, word in github.environment().items():
+        monkeypatch.setenv(name, word)
     config = tmp_path / "c.toml"
     config.write_text(f'[upstream]\ngithub = "{github.repository}"\nauthors = ["@jane"]\n')
     options = ("--config", str(config))
-    found = ciwm(fork.path, "--json", *options).report["pulls"]
+    found = ciwm(path, "--json", *options).report["pulls"]
     assert (found["open"], found["merged"], found["closed"], found["requests"]) == (1, 1, 0, 2)
     assert found["merged_within"]["d7"]["n"] == 2
-    text = ciwm(fork.path, *options)
+    text = ciwm(path, *options)
     assert "1 open, 1 merged, 0 closed unmerged" in text.out
-    assert "1 open, 1 merged, 0 closed unmerged" in ciwm(fork.path, "--markdown", *options).out
+    assert "1 open, 1 merged, 0 closed unmerged" in ciwm(path, "--markdown", *options).out
     before = len(github.exchanges)
     monkeypatch.delenv("GITHUB_TOKEN")
     assert "there is no token (set CIWM_TOKEN or GITHUB_TOKEN)" in " ".join(
-        ciwm(fork.path, "--json", *options).report["pulls"]["notes"]
+        ciwm(path, "--json", *options).report["pulls"]["notes"]
     )
-    assert ciwm(fork.path, "--json", "--no-pulls", *options).report["pulls"] is None
-    assert ciwm(fork.path, "--pulls", "--offline", *options).code == 0
+    assert ciwm(path, "--json", "--no-pulls", *options).report["pulls"] is None
+    assert ciwm(path, "--pulls", "--offline", *options).code == 0
     assert len(github.exchanges) == before
 
 
