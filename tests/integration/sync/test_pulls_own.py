@@ -13,6 +13,8 @@ from ciwm.git import Repository
 from ciwm.github import connect
 from ciwm.github.pull_reader import PullReader
 from ciwm.github.pull_slice import Slice
+from ciwm.upstream.pulls.cache import PullShelf
+from ciwm.upstream.pulls.known import known_pulls
 from tests.github_bed.pulls import BedPull, Event
 from tests.integration.sync.pulls_scene import (
     NOW,
@@ -321,6 +323,32 @@ def test_pull_requests_are_read_by_number_and_absent_ones_left_out(ask: Question
     assert sorted(found) == list(range(1, 251))
     assert found[250].author == "ghost"
     assert reader.requests == 3
+
+
+def test_numbers_kept_as_merged_are_not_asked_for_again(ask: Question) -> None:
+    ask.bed.make_up([merged(1, "a"), closed(2, "b"), waiting(3, "c")], clock=NOW)
+    shelf = PullShelf(ask.bed.url, ask.bed.repository)
+    with connect(ask.bed.token, ask.bed.url, patience=QUICK) as hub:
+        reader = PullReader(hub, ask.bed.repository)
+        first = known_pulls(shelf, reader, [1, 2, 3, 4])
+        assert {n: pull.state for n, pull in first.pulls.items()} == {
+            1: "merged",
+            2: "closed",
+            3: "open",
+        }
+        assert (first.absent, first.read_at) == ({4}, NOW)
+        assert known_pulls(shelf, reader, [1]).pulls == {1: first.pulls[1]}
+        assert reader.requests == 1
+        ask.bed.make_up([merged(1, "a"), merged(3, "c")], clock=NOW)
+        again = known_pulls(shelf, reader, [1, 2, 3])
+        assert again.pulls[3].state == "merged"
+        assert again.absent == {2}
+        ask.bed.misbehave("bad_credentials", path="/graphql")
+        failed = known_pulls(shelf, reader, [1, 3, 9])
+        assert set(failed.pulls) == {1, 3}
+        assert "401" in failed.stale
+    offline = known_pulls(shelf, None, [1, 9], "offline")
+    assert (set(offline.pulls), offline.stale, offline.read_at) == ({1}, "offline", NOW)
 
 
 def test_a_clock_that_is_wrong_here_changes_no_figure_and_is_told(ask: Question) -> None:
