@@ -490,7 +490,9 @@ def bump(**changes: Any) -> BumpReport:
         "exit_code": 1,
     }
     told = {**fields, **changes}
-    line = headline(told["stages"], told["builds"], told["sync"], told["verdict"])
+    line = headline(
+        told["stages"], told["builds"], told["sync"], told["verdict"], told.get("sync_base")
+    )
     return BumpReport(**{"headline": line, **told})
 
 

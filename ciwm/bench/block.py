@@ -107,6 +107,8 @@ def _wanted(side: Side, block: list[Launch], turn: Turn, schedule: Schedule) -> 
 
     Then only a side of which nothing is known yet is launched, to see whether it runs at all.
     """
+    if not schedule.is_built(side):
+        return False
     if all(launch.exit == "ok" for launch in block):
         return True
     if any(launch.exit in ("interrupted", "lost") for launch in block):

@@ -252,7 +252,9 @@ def _report(story: Story) -> BumpReport:
         run_summary=run.stopped_because if run else None,
         verdict=story.verdict,
         conclusion=_conclusion(story, exit_code),
-        headline=headline(tuple(story.stages), story.builds, story.sync, story.verdict),
+        headline=headline(
+            tuple(story.stages), story.builds, story.sync, story.verdict, story.sync_base
+        ),
         exit_code=exit_code,
     )
 
