@@ -77,7 +77,8 @@ class IncomingPull(Record):
     """An upstream change in the range to merge that touches files we carry or use.
 
     `overlap_lines` are lines of the merge base that both it and we changed (for an insertion, the
-    lines on its two sides); None where contents are missing. `lines_added` and `lines_removed` are
+    lines on its two sides), `near_lines` those it changed right beside ours, where git merges as
+    little; None where contents are missing. `lines_added` and `lines_removed` are
     its own, in those files. `number` is None when its subject names none.
     """
 
@@ -92,6 +93,7 @@ class IncomingPull(Record):
     files: tuple[str, ...]
     files_count: int
     overlap_lines: int | None
+    near_lines: int | None
     lines_added: int | None
     lines_removed: int | None
 

@@ -72,11 +72,11 @@ def sentence(pulls: Pulls) -> str:
     shown = ", ".join(f"@{login}" for login in pulls.authors[:_AUTHORS])
     others = len(pulls.authors) - _AUTHORS
     who = f"{shown}{f' and {others} more' if others > 0 else ''}"
-    since = f" since {pulls.since:%Y-%m-%d}" if pulls.since else ""
+    since = f", made since {pulls.since:%Y-%m-%d}" if pulls.since else ""
     return (
         f"At {pulls.repository} by {who}{since}, counted from ready for review: "
         f"{_half(pulls.median_days_to_response, 'answered')}, "
-        f"{_half(pulls.median_days_to_merge, 'merged')}."
+        f"{_half(pulls.median_days_to_merge, 'merged')}. In parentheses: 95% intervals."
     )
 
 

@@ -38,11 +38,11 @@ def show_pulls(pulls: Pulls | None, console: Console) -> None:
     if pulls.waiting:
         console.print(Text("Open, longest waiting first", style="bold"))
         _show(_WAITING, [waiting_row(pull) for pull in pulls.waiting[:_ROWS]], console)
-        _rest((pulls.open or 0) - _ROWS, "open", console)
+        _rest((pulls.open or 0) - min(_ROWS, len(pulls.waiting)), "open", console)
     if pulls.incoming:
         console.print(Text("Incoming, most shared lines first", style="bold"))
         _show(_INCOMING, [incoming_row(change) for change in pulls.incoming[:_ROWS]], console)
-        _rest((pulls.incoming_count or 0) - _ROWS, "changes", console)
+        _rest((pulls.incoming_count or 0) - min(_ROWS, len(pulls.incoming)), "changes", console)
 
 
 def _show(headers: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> None:

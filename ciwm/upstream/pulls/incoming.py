@@ -52,13 +52,17 @@ class Incoming(NamedTuple):
 
 
 class _Touch(NamedTuple):
-    """What one commit did to one of the files, and which lines it and we both changed."""
+    """What one commit did to one of the files: which lines we changed too, which lie next to ours.
+
+    Git merges neither without a person.
+    """
 
     sha: str
     path: str
     added: int
     removed: int
     shared: frozenset[int]
+    near: frozenset[int]
 
 
 class _Commit(NamedTuple):
@@ -83,7 +87,11 @@ def incoming(repository: Repository, merge: Merge, ours: Ours) -> Incoming:
         touches = list(_touches(repository, merge, steps, paths))
     except MissingObjectError as error:
         found = commit_edits(repository, steps, paths, contents=False)
-        touches = [_Touch(sha, path, 0, 0, frozenset()) for sha, files in found for path in files]
+        touches = [
+            _Touch(sha, path, 0, 0, frozenset(), frozenset())
+            for sha, files in found
+            for path in files
+        ]
         note = f"incoming changes are ranked by files, not by lines: {error.message}"
     changes = [
         _pull(commits, done, ours, in_lines=not note)
@@ -93,9 +101,9 @@ def incoming(repository: Repository, merge: Merge, ours: Ours) -> Incoming:
     return Incoming(tuple(changes[:LISTED]), len(changes), (note,) if note else ())
 
 
-def _rank(change: IncomingPull) -> tuple[int, int, int]:
+def _rank(change: IncomingPull) -> tuple[int, int, int, int]:
     lines = (change.lines_added or 0) + (change.lines_removed or 0)
-    return -(change.overlap_lines or 0), -lines, -change.files_count
+    return -(change.overlap_lines or 0), -(change.near_lines or 0), -lines, -change.files_count
 
 
 def _shared_paths(repository: Repository, merge: Merge) -> list[str]:
@@ -130,9 +138,10 @@ def _touches(
                 present[path].apply(found.edits)
     for sha, files in commit_edits(repository, steps, paths):
         for path, found in files.items():
-            lines = present[path].apply(found.edits)
-            shared = frozenset(lines & ours.get(path, set()))
-            yield _Touch(sha, path, found.added, found.removed, shared)
+            lines, mine = present[path].apply(found.edits), ours.get(path, set())
+            beside = {line + step for line in mine for step in (-1, 1)} - mine
+            shared, near = frozenset(lines & mine), frozenset(lines & beside)
+            yield _Touch(sha, path, found.added, found.removed, shared, near)
 
 
 def _our_lines(repository: Repository, merge: Merge, paths: Sequence[str]) -> dict[str, set[int]]:
@@ -179,6 +188,7 @@ def _pull(
     number = pull_request(last.subject)
     paths = sorted({touch.path for touch in touches})
     shared = {(touch.path, line) for touch in touches for line in touch.shared}
+    near = {(touch.path, line) for touch in touches for line in touch.near}
     mine = number in ours.numbers or any(one.mail.lower() in ours.mails for one in commits)
     page = f"{ours.site}/pull/{number}" if number is not None else f"{ours.site}/commit/{last.sha}"
     return IncomingPull(
@@ -193,6 +203,7 @@ def _pull(
         files=tuple(readable_path(path) for path in paths[:FILES_LISTED]),
         files_count=len(paths),
         overlap_lines=len(shared) if in_lines else None,
+        near_lines=len(near) if in_lines else None,
         lines_added=sum(touch.added for touch in touches) if in_lines else None,
         lines_removed=sum(touch.removed for touch in touches) if in_lines else None,
     )

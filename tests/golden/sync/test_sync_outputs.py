@@ -32,6 +32,7 @@ from ciwm.records.sync import (
 from ciwm.report.sync_markdown import sync_section
 from ciwm.report.sync_text import show_sync
 from tests.golden.files import assert_golden
+from tests.records_examples import pulls
 
 MOMENT = datetime(2026, 3, 2, 8, 30, tzinfo=timezone.utc)
 UPSTREAM, DOWNSTREAM, BASE = "a" * 40, "b" * 40, "c" * 40
@@ -99,6 +100,7 @@ def commit(digit: str, subject: str, days: int) -> CarriedCommit:
 
 
 CASES = {
+    "pulls": report(pulls=pulls()),
     "culprits": report(
         conflicts=report().conflicts.model_copy(  # type: ignore[union-attr]
             update={

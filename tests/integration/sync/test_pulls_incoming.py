@@ -53,6 +53,15 @@ def test_changes_are_ranked_by_the_lines_they_share_with_ours(scene: Scene) -> N
     ]
 
 
+def test_a_change_right_beside_ours_ranks_above_one_far_away(scene: Scene) -> None:
+    scene.commit("Far (#1)", a__txt=numbered(1, 40, l30="x", l31="y", l32="z"))
+    scene.commit("Beside (#2)", a__txt=numbered(1, 40, l13="x", l30="x", l31="y", l32="z"))
+    merged, _ = scene.status("merge-tree", "--write-tree", "fork", "main")
+    assert merged == 1, "git itself cannot merge the two"
+    listed = [(one.number, one.overlap_lines, one.near_lines) for one in found(scene).listed]
+    assert listed == [(2, 0, 1), (1, 0, 0)]
+
+
 def test_commits_of_one_pull_request_are_one_change_and_others_stand_alone(scene: Scene) -> None:
     scene.commit("First (#5)", a__txt=numbered(1, 40, l10="x"))
     scene.commit("Second (#5)", a__txt=numbered(1, 40, l10="x", l11="y"))
