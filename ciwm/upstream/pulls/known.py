@@ -48,10 +48,9 @@ def known_pulls(
             why = error.message
         else:
             kept = {**kept, **found}
+            absent = frozenset(asked - found.keys())
             shelf.keep_numbered(PullCache(read_at=reader.at, pulls=tuple(kept.values())))
-            return KnownPulls(
-                _of(kept, wanted - (asked - set(found))), asked - found.keys(), reader.at
-            )
+            return KnownPulls(_of(kept, wanted - absent), absent, reader.at)
     known = _of(kept, wanted)
     return KnownPulls(known, read_at=cache.read_at if cache else None, stale=why if asked else "")
 
