@@ -153,7 +153,7 @@ def test_a_damaged_cache_is_named_and_read_anew(ask: Question, cache: Path) -> N
     kept.write_text('{"schema_version": 1, "pulls": [')
     found = ask()
     assert found.merged == 1
-    assert any("kept earlier" in note and "of-jane.json" in note for note in found.notes)
+    assert any("of no use" in note and "of-jane.json" in note for note in found.notes)
     kept.write_text(json.dumps({"schema_version": 99}))
     assert "newer ciwm" in " ".join(ask().notes)
 
@@ -165,6 +165,12 @@ def test_a_cache_that_cannot_be_written_is_a_note(ask: Question, cache: Path) ->
     found = ask()
     assert found.merged == 1
     assert "not kept" in " ".join(found.notes)
+    (cache / "pulls").unlink()
+    cache.rmdir()
+    cache.write_text("no folder at all")
+    found = ask()
+    assert found.merged == 1
+    assert "cannot make the cache folder" in " ".join(found.notes)
 
 
 def test_offline_the_cache_speaks_and_says_its_age(ask: Question) -> None:
