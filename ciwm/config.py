@@ -10,6 +10,7 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from ciwm.config_pulls import MergeRule, PullsConfig
 from ciwm.config_sync import BudgetConfig, HygieneConfig, RatingConfig, SyncConfig
 from ciwm.errors import ConfigError
 
@@ -138,7 +139,7 @@ class PinConfig(_Section):
         return value
 
 
-class UpstreamConfig(_Section):
+class UpstreamConfig(PullsConfig):
     """Where upstream is, and how its files are grouped into path classes (first match wins).
 
     `synced_to` names the upstream commit whose work a squashed sync brought: git cannot know.
@@ -363,6 +364,7 @@ def _suggestion(key: str) -> str:
         Config,
         UpstreamConfig,
         PinConfig,
+        MergeRule,
         BuildConfig,
         WorkloadConfig,
         MetricConfig,

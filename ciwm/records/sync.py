@@ -9,6 +9,7 @@ from pydantic import AwareDatetime
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.sync_gate import Marker, PinMove, Rating, SyncGate
 from ciwm.records.sync_patches import PatchQueue
+from ciwm.records.sync_pulls import Pulls
 from ciwm.records.sync_shape import Ancestry, SquashedSync
 from ciwm.records.sync_states import CommitsByState, CommitState
 
@@ -228,3 +229,4 @@ class SyncReport(RecordFile):
     pin_back: PinMove | None = None
     gate: SyncGate | None = None
     rating: Rating | None = None
+    pulls: Pulls | None = None

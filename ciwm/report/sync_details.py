@@ -9,6 +9,7 @@ from ciwm.report.escape import code, fenced
 from ciwm.report.figures import plural
 from ciwm.report.sync_culprits import culprits
 from ciwm.report.sync_patches import patches_section
+from ciwm.report.sync_pulls import pulls_details
 from ciwm.report.sync_states import state_section
 from ciwm.report.sync_words import signed
 
@@ -35,6 +36,7 @@ def sync_details(report: SyncReport, detail: Detail) -> str:
         parts += [_carried(report.carried, detail), state_section(report.carried, detail)]
     if detail.items and report.overlap is not None and report.overlap.paths:
         parts.append(_overlap(report.overlap, detail))
+    parts.append(pulls_details(report.pulls, detail))
     return "\n\n".join(part for part in parts if part)
 
 

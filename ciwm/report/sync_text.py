@@ -11,6 +11,7 @@ from ciwm.report.detail import shortened
 from ciwm.report.escape import visible
 from ciwm.report.sync_gate import show_gate
 from ciwm.report.sync_patches import show_patches
+from ciwm.report.sync_pulls_text import show_pulls
 from ciwm.report.sync_shape import show_shape
 from ciwm.report.sync_states import show_states
 from ciwm.report.sync_words import answer, facts, scanned, signed
@@ -47,6 +48,7 @@ def show_sync(report: SyncReport, console: Console) -> None:
     if report.carried is not None and report.carried.list:
         _show_commits(report, console)
     show_states(report.carried, console)
+    show_pulls(report.pulls, console)
     _show_notes(report, console)
 
 

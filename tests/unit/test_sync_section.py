@@ -25,8 +25,10 @@ from ciwm.records.sync import (
     SyncReport,
     Upstream,
 )
+from ciwm.records.sync_pulls import OpenPull, Pulls
 from ciwm.records.sync_states import CommitsByState
 from ciwm.report.sync_markdown import LONGEST, sync_section
+from tests.records_examples import pulls
 
 MOMENT = datetime(2026, 3, 2, tzinfo=timezone.utc)
 GITHUB = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
@@ -37,6 +39,29 @@ WORDS = st.text(
     ),
     max_size=30,
 )
+
+
+@st.composite
+def hostile_pulls(draw: st.DrawFn) -> Pulls:
+    title = st.builds(
+        OpenPull,
+        number=st.integers(1, 9),
+        title=WORDS,
+        url=WORDS,
+        author=WORDS,
+        waiting_days=st.none() | st.floats(0, 1e4),
+        answered=st.booleans(),
+    )
+    known = pulls().model_dump()
+    words = {"subject": draw(WORDS), "author": draw(WORDS), "url": draw(WORDS)}
+    hostile = {
+        "incoming": ({**known["incoming"][0], **words},),
+        "repository": draw(WORDS),
+        "authors": (draw(WORDS), draw(WORDS)),
+        "waiting": tuple(draw(st.lists(title, max_size=2))),
+        "notes": (draw(WORDS),),
+    }
+    return Pulls.model_validate({**known, **hostile})
 
 
 @st.composite
@@ -82,6 +107,7 @@ def hostile_reports(draw: st.DrawFn) -> SyncReport:
         partial=draw(st.booleans()),
         missing_objects=tuple(draw(WORDS) for _ in few),
         notes=tuple(draw(WORDS) for _ in few),
+        pulls=draw(st.none() | hostile_pulls()),
     )
 
 

@@ -45,6 +45,7 @@ from ciwm.records.sync_states import CommitsByState
 from ciwm.report.sync_markdown import sync_section
 from ciwm.report.sync_text import show_sync
 from tests.golden.files import assert_golden
+from tests.records_examples import pulls
 
 MOMENT = datetime(2026, 3, 2, 8, 30, tzinfo=timezone.utc)
 UPSTREAM, DOWNSTREAM, BASE = "a" * 40, "b" * 40, "c" * 40
@@ -205,6 +206,7 @@ CASES = {
     "over": OVER,
     "queue": queue(),
     "lost": lost(),
+    "pulls": report(pulls=pulls()),
     "culprits": report(
         conflicts=report().conflicts.model_copy(  # type: ignore[union-attr]
             update={
