@@ -176,6 +176,7 @@ def _measured(call: _Call, base_name: str, head_name: str) -> tuple[Run, Path]:
 
 
 def _built(call: _Call, revision: Revision) -> BuildRecord:
+    from ciwm.error_line import error_line  # noqa: PLC0415
     from ciwm.launch.builds import build  # noqa: PLC0415
 
     shown = call.shown
@@ -186,6 +187,8 @@ def _built(call: _Call, revision: Revision) -> BuildRecord:
     shown.say(f"build of {revision.ref}: {record.status}, {record.duration_s:.1f} s")
     for line in () if record.ok else record.log_tail[-10:]:
         shown.say(f"  | {line}")
+    if record.status == "failed":
+        shown.say(f"  why: {error_line(record.log_tail)}")
     return record
 
 
