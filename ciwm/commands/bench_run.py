@@ -87,6 +87,7 @@ def _known(call: Call) -> Calibration | None:
 
 def built(call: Call, revision: Revision) -> BuildRecord:
     """The build of a revision, its log shown as it grows."""
+    from ciwm.error_line import error_line  # noqa: PLC0415
     from ciwm.launch.builds import build  # noqa: PLC0415
 
     shown = call.shown
@@ -97,6 +98,8 @@ def built(call: Call, revision: Revision) -> BuildRecord:
     shown.say(f"build of {revision.ref}: {record.status}, {record.duration_s:.1f} s")
     for line in () if record.ok else record.log_tail[-10:]:
         shown.say(f"  | {line}")
+    if record.status == "failed":
+        shown.say(f"  why: {error_line(record.log_tail)}")
     return record
 
 
