@@ -203,7 +203,7 @@ def _bench(story: Story) -> None:
     from ciwm.story.calibrating import known_calibration  # noqa: PLC0415
 
     bump = story.bump
-    if not bump.config.workload:
+    if not bump.config.workload and not bump.base_config.workload:
         story.skip("bench", "no workload is declared: add [[workload]] to ciwm.toml")
         return
     if len(story.builds) != 2 or story.stop.is_set():  # noqa: PLR2004  base and head
