@@ -8,7 +8,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from ciwm.bench.cards import alone_on, cards_for, hidden
-from ciwm.launch.worker_process import LOADED_NOTHING, Limits, Order, Site, run_launch
+from ciwm.launch.worker_job import Order, Site
+from ciwm.launch.worker_process import LOADED_NOTHING, Limits, run_launch
 
 if TYPE_CHECKING:
     import threading
@@ -69,6 +70,8 @@ def _wanted(side: Side, block: list[Launch], turn: Turn, schedule: Schedule) -> 
 
     Then only a side of which nothing is known yet is launched, to see whether it runs at all.
     """
+    if not schedule.is_built(side):
+        return False
     if all(launch.exit == "ok" for launch in block):
         return True
     if any(launch.exit in ("interrupted", "lost") for launch in block):

@@ -16,7 +16,8 @@ from ciwm.devices import describe_host
 from ciwm.errors import BuildError, DeviceError
 from ciwm.launch.files import write_atomically
 from ciwm.launch.series import family
-from ciwm.launch.worker_process import Limits, Order, Site, run_launch
+from ciwm.launch.worker_job import Order, Site
+from ciwm.launch.worker_process import Limits, run_launch
 from ciwm.launch.workloads import WorkloadSource
 from ciwm.records import Arm
 from ciwm.records.factorial import FactorialLaunch, FactorialRun

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ import click
 
 if TYPE_CHECKING:
     import threading
+    from collections.abc import Iterator
 
     from ciwm.commands.progress import Progress
     from ciwm.config import Config
@@ -60,7 +62,8 @@ def measured(
         calibration=None if calibrate else _known(call),
         calibrate=calibrate,
     )
-    return measure(request, stop=call.stop, on_progress=call.shown.say), directory
+    with _in_use(directory), call.shown.group(f"measure into {directory}"):
+        return measure(request, stop=call.stop, on_progress=call.shown.say), directory
 
 
 def _config_of(call: Call, base: Revision) -> Config | None:
@@ -84,6 +87,7 @@ def _known(call: Call) -> Calibration | None:
 
 def built(call: Call, revision: Revision) -> BuildRecord:
     """The build of a revision, its log shown as it grows."""
+    from ciwm.error_line import error_line  # noqa: PLC0415
     from ciwm.launch.builds import build  # noqa: PLC0415
 
     shown = call.shown
@@ -94,6 +98,8 @@ def built(call: Call, revision: Revision) -> BuildRecord:
     shown.say(f"build of {revision.ref}: {record.status}, {record.duration_s:.1f} s")
     for line in () if record.ok else record.log_tail[-10:]:
         shown.say(f"  | {line}")
+    if record.status == "failed":
+        shown.say(f"  why: {error_line(record.log_tail)}")
     return record
 
 
@@ -108,15 +114,32 @@ def resumed(call: Call, resume_from: str) -> tuple[Run, Path]:
         path = Path(resume_from)
     else:
         path = last_interrupted(kind_directory("runs"), home(call.repository))
-    call.shown.say(f"resuming {path}")
-    run = resume(
-        path,
-        stop=call.stop,
-        on_progress=call.shown.say,
-        config=call.config,
-        budget_s=call.config.gate.budget_s if call.options["budget"] is not None else None,
-    )
+    budget_s = call.config.gate.budget_s if call.options["budget"] is not None else None
+    with _in_use(path), call.shown.group(f"resume {path}"):
+        run = resume(
+            path,
+            stop=call.stop,
+            on_progress=call.shown.say,
+            config=call.config,
+            budget_s=budget_s,
+        )
     return run, path
+
+
+@contextmanager
+def _in_use(path: Path) -> Iterator[None]:
+    """Keep a run that is in the cache from being cleaned away meanwhile."""
+    from ciwm.launch.cache import entry_lock, kind_directory  # noqa: PLC0415
+
+    if path.resolve().parent != kind_directory("runs").resolve():
+        yield
+        return
+    lock = entry_lock("runs", path.name)
+    lock.take(shared=True, timeout_s=0)
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def new_directory() -> Path:

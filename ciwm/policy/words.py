@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import exp, floor, log10
 from typing import TYPE_CHECKING
 
+from ciwm.error_line import error_line
 from ciwm.policy.scale import figure, limit, shown, signed, unit_of
 from ciwm.stats.launches import read_from_a_clock
 
@@ -74,8 +75,9 @@ def does_not_run(case: Case, side: Side) -> str:
     """Why a side is held not to build or run."""
     build = case.run.arm(side).build
     if build is not None and not build.ok:
-        last = plain(build.log_tail[-1]) if build.log_tail else "its log is empty"
-        return f"{side} does not build ({build.status}: {last})"
+        tail = build.log_tail if build.status == "failed" else build.log_tail[-1:]
+        why = plain(error_line(tail)) or "its log is empty"
+        return f"{side} does not build ({build.status}: {why})"
     failures = case.tally.failures[side]
     first = failures[0]
     detail = f": {plain(first.detail)}" if first.detail else ""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ciwm.error_line import error_line
 from ciwm.report.bump_answer import stopped_stages
 from ciwm.report.detail import Detail, clipped, folded, name, words
 from ciwm.report.escape import fenced
 from ciwm.report.figures import duration, plural
 
 if TYPE_CHECKING:
-    from ciwm.records import BuildRecord, BumpReport, Environment, Revision
+    from ciwm.records import BuildRecord, BumpReport, Environment, Revision, Verdict
 
 _LOG_LINE_LIMIT = 400
+_METHOD_LIMIT = 800
 _STAGES = 12  # twice what there are; more come from no ciwm
 _BUILDS = 4
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./=+-]{0,199}")
@@ -52,6 +54,9 @@ def _broken_build(side: str, build: BuildRecord, detail: Detail) -> str:
     tail = build.log_tail[-detail.log_lines :]
     if not tail:
         return f"{told} Its log is empty."
+    first = error_line(build.log_tail)
+    if not any(first in line for line in tail):  # what went wrong is worth a line of the few
+        tail = (first, "[...]", *tail[2:])
     lines = "\n".join(clipped(line, _LOG_LINE_LIMIT) for line in tail)
     return f"{told} Last lines of its log:\n\n{fenced(lines)}"
 
@@ -74,7 +79,7 @@ def details_part(report: BumpReport) -> str:
         _built(report),
         f"Measured: {words(report.run_summary)}." if report.run_summary else "",
         _machine(report.environment) if report.environment else "",
-        _method(report),
+        *(_method(report.verdict) if report.verdict else []),
         _times(report),
     ]
     listed = "\n".join(f"- {fact}" for fact in facts if fact)
@@ -123,14 +128,15 @@ def _machine(environment: Environment) -> str:
     return f"Machine: {', '.join(parts)}; fingerprint {name(environment.fingerprint)}."
 
 
-def _method(report: BumpReport) -> str:
-    if report.verdict is None or not report.verdict.series:
-        return ""
-    verdict = report.verdict
-    return (
-        f"Rule: {words(verdict.reason)}; at most {100 * verdict.alpha:g}% false alarms over "
-        f"{plural(verdict.family_size, 'benchmark')}; interval: {words(verdict.interval_method)}."
-    )
+def _method(verdict: Verdict) -> list[str]:
+    if not verdict.series:
+        return []
+    benchmarks = plural(verdict.family_size, "benchmark")
+    return [
+        f"Verdict: {words(verdict.reason)}.",
+        f"Rule: at most {100 * verdict.alpha:g}% false alarms over {benchmarks}.",
+        f"Interval: {words(verdict.interval_method, _METHOD_LIMIT)}.",
+    ]
 
 
 def _times(report: BumpReport) -> str:

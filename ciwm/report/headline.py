@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ciwm.report.bump_kind import upstream_commits
 from ciwm.report.changes import as_decided, seen
 from ciwm.report.figures import harm, plural
 
@@ -27,6 +28,7 @@ def headline(
     builds: Sequence[BuildRecord],
     sync: SyncReport | None,
     verdict: Verdict | None,
+    sync_base: SyncReport | None = None,
 ) -> str:
     """What happened in one line of plain text: the worst news first, then what the sync costs.
 
@@ -37,7 +39,10 @@ def headline(
     judged = "" if broken else _judged(verdict)
     if verdict is None and not broken and not stopped:
         judged = "no benchmark ran"
-    parts = ("; ".join(part for part in (broken, judged, stopped) if part), _sync_cost(sync))
+    parts = (
+        "; ".join(part for part in (broken, judged, stopped) if part),
+        _sync_cost(sync, sync_base),
+    )
     line = ". ".join(part for part in parts if part)
     return line[0].upper() + line[1:]
 
@@ -133,9 +138,11 @@ def _fine(verdict: Verdict) -> str:
     return f"{line} ({', '.join(asides)})" if asides else line
 
 
-def _sync_cost(sync: SyncReport | None) -> str:
+def _sync_cost(sync: SyncReport | None, base: SyncReport | None) -> str:
     if sync is None:
         return ""
+    if brought := upstream_commits(sync, base):
+        return f"Upstream sync: brings in {plural(brought, 'commit')}{_faced(base)}"
     if sync.behind.commits == 0:
         return "Upstream sync: up to date"
     if sync.conflicts is None:
@@ -144,3 +151,12 @@ def _sync_cost(sync: SyncReport | None) -> str:
     if sync.conflicts.count:
         return f"Upstream sync: conflicts in {plural(sync.conflicts.count, 'file')}"
     return "Upstream sync: no conflicts"
+
+
+def _faced(base: SyncReport | None) -> str:
+    """What the merge had to resolve, as git sees it from base."""
+    if base is None or base.conflicts is None:
+        return ""
+    if not base.conflicts.count:
+        return " without conflicts"
+    return f", {plural(base.conflicts.count, 'file')} conflicted"

@@ -25,10 +25,11 @@ from ciwm.waivers import FILE_NAME as WAIVERS
 from ciwm.waivers import parse_waivers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from ciwm.actions import Event
+    from ciwm.config import MetricConfig, WorkloadConfig
     from ciwm.git import Repository
     from ciwm.records.run import Run
     from ciwm.waivers import Waiver
@@ -138,7 +139,26 @@ def _configs(job: Job, compared: Compared) -> tuple[Config, Config]:
         if base is config:
             job.say("the base has no configuration: the policy is the head's, this once")
     gate = base.gate.model_copy(update=job.asked.policy)
-    return config, base.model_copy(update={"gate": gate})
+    judged = {"gate": gate, "workload": _judged_as(base, config.workload)}
+    return config.model_copy(update=judged), base.model_copy(update={"gate": gate})
+
+
+def _judged_as(base: Config, workloads: Sequence[WorkloadConfig]) -> tuple[WorkloadConfig, ...]:
+    """The head's workloads, with the direction and threshold of each metric the base knows."""
+    known = {workload.id: workload.declared_metrics for workload in base.workload}
+    return tuple(
+        workload.model_copy(
+            update={"metrics": {**workload.declared_metrics, **_both(workload, known)}}
+        )
+        for workload in workloads
+    )
+
+
+def _both(
+    workload: WorkloadConfig, known: Mapping[str, Mapping[str, MetricConfig]]
+) -> dict[str, MetricConfig]:
+    theirs = known.get(workload.id, {})
+    return {name: theirs[name] for name in workload.declared_metrics if name in theirs}
 
 
 def config_at(repository: Repository, sha: str) -> Config | None:

@@ -86,7 +86,9 @@ class Story:
             self._ended(name, "failed", started, error.message, error.hint)
             self.progress(f"{name} failed: {error.message}")
         else:
-            self._ended(name, "interrupted" if self.stop.is_set() else "done", started)
+            interrupted = self.stop.is_set()
+            said = self.run.stopped_because if interrupted and name == "bench" and self.run else ""
+            self._ended(name, "interrupted" if interrupted else "done", started, said)
 
     def skip(self, name: StageName, why: str) -> None:
         """Write down that a stage was not needed, and why."""
@@ -150,9 +152,21 @@ def _sync(story: Story) -> None:
         story.sync = _sync_cost(story, bump.upstream, bump.head)
         _save(story, "sync-base.json", story.sync_base.to_json())
         _save(story, "sync.json", story.sync.to_json())
+    if _over_budget(story) and story.stages[-1].status == "done":
+        over = "; ".join(story.sync.gate.over) if story.sync and story.sync.gate else ""
+        failed = {"status": "failed", "message": over, "hint": "see [sync] of ciwm.toml"}
+        story.stages[-1] = story.stages[-1].model_copy(update=failed)
+
+
+def _over_budget(story: Story) -> bool:
+    """Whether head ends over a budget that the base's configuration makes a reason to block."""
+    gate = story.sync.gate if story.sync else None
+    return story.bump.base_config.sync.block and gate is not None and not gate.ok
 
 
 def _sync_cost(story: Story, upstream: str, downstream: Revision) -> SyncReport:
+    from ciwm.policy.sync_gate import judged  # noqa: PLC0415
+    from ciwm.upstream.classes import path_classifier  # noqa: PLC0415
     from ciwm.upstream.report import sync_report  # noqa: PLC0415
 
     report = sync_report(
@@ -163,7 +177,10 @@ def _sync_cost(story: Story, upstream: str, downstream: Revision) -> SyncReport:
         now=datetime.now(timezone.utc),
     )
     shown = report.upstream.model_copy(update={"ref": story.bump.upstream_name})
-    return report.model_copy(update={"upstream": shown})
+    named = report.model_copy(update={"upstream": shown})
+    policy = story.bump.base_config.sync
+    path_class = path_classifier({"ignored": policy.hygiene.ignore})
+    return judged(named, policy, lambda path: path_class(path) == "ignored")
 
 
 def _build(story: Story) -> None:
@@ -186,7 +203,7 @@ def _bench(story: Story) -> None:
     from ciwm.story.calibrating import known_calibration  # noqa: PLC0415
 
     bump = story.bump
-    if not bump.config.workload:
+    if not bump.config.workload and not bump.base_config.workload:
         story.skip("bench", "no workload is declared: add [[workload]] to ciwm.toml")
         return
     if len(story.builds) != 2 or story.stop.is_set():  # noqa: PLR2004  base and head
@@ -258,7 +275,9 @@ def _report(story: Story) -> BumpReport:
         run_summary=run.stopped_because if run else None,
         verdict=story.verdict,
         conclusion=_conclusion(story, exit_code),
-        headline=headline(tuple(story.stages), story.builds, story.sync, story.verdict),
+        headline=headline(
+            tuple(story.stages), story.builds, story.sync, story.verdict, story.sync_base
+        ),
         exit_code=exit_code,
     )
 
@@ -270,7 +289,7 @@ def _exit_code(story: Story) -> int:
     if story.stop.is_set():
         return INTERRUPTED
     decided = exit_code(story.verdict, story.bump.base_config.gate) if story.verdict else OK
-    if decided == NO or _head_does_not_build(story):
+    if decided == NO or _head_does_not_build(story) or _over_budget(story):
         return NO
     if any(stage.status == "failed" and stage.name != "store" for stage in story.stages):
         return ENVIRONMENT  # history that could not be kept is a warning, not an answer

@@ -26,6 +26,9 @@ def github_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     """emulate and the judge before it; one of each a session, stopped at its end."""
     contract, graph = Contract(), Graph()
     emulator = Emulator.start(tmp_path_factory.mktemp("emulate"))
+    patch = pytest.MonkeyPatch()
+    for name in ("NO_PROXY", "no_proxy"):  # a proxy of the machine is not for loopback
+        patch.setenv(name, "127.0.0.1,localhost", prepend=",")
     try:
         proxy = Proxy(emulator, contract, graph)
         try:
@@ -33,6 +36,7 @@ def github_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
         finally:
             proxy.stop()
     finally:
+        patch.undo()
         emulator.stop()
 
 
@@ -45,6 +49,7 @@ def github(github_server: Proxy) -> Iterator[GitHubBed]:
     state.violations.clear()
     yield bed
     bed.behave()
+    bed.make_up(())
     assert not state.violations, "GitHub's contract was broken:\n" + "\n".join(state.violations)
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from ciwm.actions import Runner
 from ciwm.cli import run
+from ciwm.errors import UsageError
 from ciwm.github import Annotation, GitHub, Patience, connect
 from ciwm.publish import Published, Target, Texts, publish
 from ciwm.publish.sticky import BODY_LIMIT, marker
@@ -190,6 +191,29 @@ def test_duplicates_of_ours_are_removed_and_the_oldest_kept(
     ]
 
 
+def test_a_duplicate_that_cannot_be_removed_costs_nothing_else(
+    post: Poster, github: GitHubBed
+) -> None:
+    for text in ("first", "second"):
+        github.comment(post.pull.number, body(text), login="github-actions[bot]")
+    github.misbehave("bad_gateway", times=9, method="DELETE")
+    done = post("last")
+    assert done.problems == ()
+    assert post.bodies == [body("last"), body("second")]
+    github.behave()
+    post("last")
+    assert post.bodies == [body("last")]
+
+
+def test_an_apps_own_comment_is_known_where_graphql_leaves_out_bot(
+    post: Poster, github: GitHubBed
+) -> None:
+    app = github.make_token(kind="app", login="ciwm[bot]", viewer="ciwm")
+    post("one", token=app)
+    post("two", token=app)
+    assert post.bodies == [body("two")]
+
+
 @pytest.mark.parametrize("kind", ["bad_gateway", "hang_up", "silence"])
 def test_reading_goes_on_after_a_moments_outage(post: Poster, github: GitHubBed, kind: str) -> None:
     post.patience = IMPATIENT
@@ -221,7 +245,7 @@ def test_a_rate_limit_of_graphql_which_comes_as_a_200_is_seen(
     post: Poster, github: GitHubBed
 ) -> None:
     github.comment(post.pull.number, body("old"), login="github-actions[bot]")
-    github.misbehave("graphql_limit", path="/graphql")
+    github.misbehave("graphql_limit", path="/graphql", seconds=3000)
     (problem,) = post().problems
     assert "learn whose token this is" in problem.message
     assert "rate limit" in problem.message
@@ -246,6 +270,7 @@ def test_a_read_only_token_is_a_warning_with_the_permission_and_a_command_for_la
     assert done.command is not None
     assert f"post it later: {done.command}" in post.log.getvalue()
     program, *arguments = shlex.split(done.command)
+    monkeypatch.chdir("/")
     for name, value in github.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
@@ -384,6 +409,20 @@ def test_outputs_and_summary_reach_the_runner(post: Poster, tmp_path: Path) -> N
         "exit-code",
         "report",
     ]
+
+
+def test_a_report_that_cannot_be_kept_is_one_clear_line(github: GitHubBed, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    target = Target(github.repository, 1)
+    with pytest.raises(UsageError, match="cannot keep the report in"):
+        publish(
+            bump(),
+            Texts("x", "y"),
+            target,
+            None,
+            runner=Runner({}, io.StringIO()),
+            saved=tmp_path / "file" / "report.json",
+        )
 
 
 # the command
