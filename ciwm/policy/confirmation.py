@@ -67,8 +67,10 @@ def confirmed(found: Outcome, case: Case, other: Case | None) -> Outcome:
     alone = outcome(other)
     if alone.outcome in ("void", "failed", "missing", "new"):
         return _not_confirmed(found, f"the second run: {alone.reason}")
+    if case.trial.compared_exactly and other.trial.compared_exactly:
+        return _counted_again(found, alone)
     first, second = _trials(case, other, by_tail=found.by_tail)
-    if first is None or second is None or not second.launches:
+    if first is None or second is None or not (first.gate.base and second.gate.base):
         return _not_confirmed(found, "the second run has nothing to set beside it")
     evidence = first.gate.evidence + second.gate.evidence
     seen = f"the second run saw {signed(second.series, second.gate.estimate)}"
@@ -97,6 +99,15 @@ def confirmation(case: Case, other: Case | None) -> Confirmation | None:
         evidence_together=case.trial.gate.evidence + trial.gate.evidence,
         launches=LaunchCount(base=trial.launches, head=trial.launches),
     )
+
+
+def _counted_again(found: Outcome, alone: Outcome) -> Outcome:
+    """A count that no clock reads: it is the same in the second run, or it is not."""
+    if found.outcome != "regressed":
+        return found
+    if alone.outcome != "regressed":
+        return _not_confirmed(found, f"the second run: {alone.reason}")
+    return found._replace(reason=f"{found.reason}; confirmed by a second run")
 
 
 def _not_confirmed(found: Outcome, why: str) -> Outcome:
