@@ -69,17 +69,21 @@ def confirmed(found: Outcome, case: Case, other: Case | None) -> Outcome:
         return _not_confirmed(found, f"the second run: {alone.reason}")
     if case.trial.compared_exactly and other.trial.compared_exactly:
         return _counted_again(found, alone)
-    first, second = _trials(case, other, by_tail=found.by_tail)
-    if first is None or second is None or not (first.gate.base and second.gate.base):
+    return _together(found, *_trials(case, other, by_tail=found.by_tail))
+
+
+def _together(found: Outcome, first: Trial, second: Trial | None) -> Outcome:
+    """Both runs have seen a change of the threshold's size, and their evidence suffices."""
+    if second is None or not (first.gate.base and second.gate.base):
         return _not_confirmed(found, "the second run has nothing to set beside it")
+    series = first.series
     evidence = first.gate.evidence + second.gate.evidence
-    seen = f"the second run saw {signed(second.series, second.gate.estimate)}"
+    seen = f"the second run saw {signed(series, second.gate.estimate)}"
     if not (_large(first) and _large(second)) or evidence < _needed(first, second):
         return _not_confirmed(found, seen)
-    said = signed(first.series, first.gate.estimate)
     reason = (
-        f"{case.series.series} {case.series.metric} is worse by {said}, confirmed: {seen}; "
-        f"together, {odds(evidence)}"
+        f"{series.series} {series.metric} is worse by {signed(series, first.gate.estimate)}, "
+        f"confirmed: {seen}; together, {odds(evidence)}"
     )
     return Outcome("regressed", reason, by_tail=found.by_tail)
 
@@ -117,8 +121,9 @@ def _not_confirmed(found: Outcome, why: str) -> Outcome:
     return Outcome("inconclusive", reason, by_tail=found.by_tail)
 
 
-def _trials(case: Case, other: Case, *, by_tail: bool) -> tuple[Trial | None, Trial | None]:
-    if not by_tail:
+def _trials(case: Case, other: Case, *, by_tail: bool) -> tuple[Trial, Trial | None]:
+    """What decided in the first run, and the same in the second."""
+    if not by_tail or case.trial.tail is None:
         return case.trial, other.trial
     return case.trial.tail, other.trial.tail if other.trial.tail_gates else None
 
