@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ciwm.errors import UsageError
 from ciwm.policy.outcomes import Outcome, outcome
 from ciwm.policy.scale import as_measured, signed
-from ciwm.policy.words import odds, plain
+from ciwm.policy.words import named, odds, plain
 from ciwm.records import Confirmation, LaunchCount
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ def _together(found: Outcome, first: Trial, second: Trial | None) -> Outcome:
     if not (_large(first) and _large(second)) or evidence < _needed(first, second):
         return _not_confirmed(found, seen)
     reason = (
-        f"{series.series} {series.metric} is worse by {signed(series, first.gate.estimate)}, "
-        f"confirmed: {seen}; together, {odds(evidence)}"
+        f"{named(series)} is worse ({signed(series, first.gate.estimate)}), confirmed: {seen}; "
+        f"together, {odds(evidence)}"
     )
     return Outcome("regressed", reason, by_tail=found.by_tail)
 
