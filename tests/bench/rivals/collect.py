@@ -23,6 +23,7 @@ from tests.bench.rivals.workloads import WORKLOADS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+LIMIT_S = 600  # no further round is begun after it
 SCRIPT = Path(__file__).with_name("workloads.py")
 # the first is base; "same" is not changed either
 ARMS = {"base": 0.0, "same": 0.0, "+2 %": 2.0, "+3 %": 3.0, "+5 %": 5.0, "+10 %": 10.0}
@@ -50,20 +51,25 @@ def loaded() -> Iterator[None]:
         neighbour.wait(10)
 
 
-def collect(rounds: int, iterations: int, seed: int = 1) -> Pool:
-    """Launch everything; about a fifth of a second a launch."""
+def collect(path: Path, rounds: int, iterations: int, seed: int = 1) -> Pool:
+    """Launch everything, about a fifth of a second each; the pool is written after every round."""
     rng, began = random.Random(seed), time.monotonic()
     pool = Pool(seed, iterations, launches={w: {arm: [] for arm in ARMS} for w in WORKLOADS})
     with loaded():
-        for number in range(rounds):
+        while pool.took_s < LIMIT_S and _rounds(pool) < rounds:
             for workload in WORKLOADS:
                 turn = [arm for arm in ARMS for _ in range(2)]
                 rng.shuffle(turn)
                 for arm in turn:
                     pool.launches[workload][arm].append(_launch(workload, arm, iterations))
-            print(f"round {number + 1} of {rounds}", file=sys.stderr)
-    pool.took_s = time.monotonic() - began
+            pool.took_s = time.monotonic() - began
+            path.write_text(json.dumps(asdict(pool)), encoding="utf-8")
+            print(f"round {_rounds(pool)} of {rounds}, {pool.took_s:.0f} s", file=sys.stderr)
     return pool
+
+
+def _rounds(pool: Pool) -> int:
+    return len(pool.launches["json"]["base"]) // 2
 
 
 def _launch(workload: str, arm: str, iterations: int) -> list[float]:
@@ -80,5 +86,4 @@ def read_pool(path: Path) -> Pool:
 
 if __name__ == "__main__":
     numbers = [int(argument) for argument in sys.argv[2:]]
-    found = collect(*(numbers or [24, 60]))
-    Path(sys.argv[1]).write_text(json.dumps(asdict(found)), encoding="utf-8")
+    collect(Path(sys.argv[1]), *(numbers or [24, 60]))
