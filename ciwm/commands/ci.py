@@ -50,6 +50,9 @@ def command(require: bool, as_json: bool, **options: Any) -> int:  # noqa: FBT00
     its first parent, a push with the previous tip. Elsewhere name --base and --head. Nothing is
     posted without a token (CIWM_TOKEN, else GITHUB_TOKEN) and an event.
 
+    Upstream is what [upstream] names, else the remote named upstream; --fetch gets it in both
+    places, into refs/ciwm/upstream alone.
+
     The policy is the base revision's. Exit codes: 0 pass; 1 a regression, a missing or failed
     workload, a head that does not build; 3 and 5 doubt, when asked to fail; 4 a stage could not be
     carried out; 130 cancelled, with everything measured so far kept.

@@ -52,6 +52,7 @@ class Bump:
     check_sha: str | None = None
     run_url: str | None = None
     keep: Callable[[Run], str] | None = None
+    no_upstream: str = ""
 
 
 def _unfolded(_title: str) -> AbstractContextManager[None]:
@@ -143,7 +144,7 @@ def could_not_begin(error: CiwmError, event_name: str, **known: Any) -> BumpRepo
 def _sync(story: Story) -> None:
     bump = story.bump
     if bump.upstream is None:
-        story.skip("sync", "no upstream is configured")
+        story.skip("sync", bump.no_upstream or "no upstream is configured")
         return
     with story.stage("sync"):
         story.sync_base = _sync_cost(story, bump.upstream, bump.base)
