@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ciwm.errors import CiwmError
+from ciwm.errors import INTERRUPTED, CiwmError
 
 if TYPE_CHECKING:
     import threading
@@ -129,14 +129,14 @@ def _not_begun(error: CiwmError, event: Event, directory: Path) -> BumpReport:
 
 def _publish(report: BumpReport, event: Event | None, directory: Path, runner: Runner) -> bool:
     """Post the report where the event wants it; whether nothing was left unposted."""
-    if event is None:
-        return True
     from ciwm.github import connect_from  # noqa: PLC0415
     from ciwm.publish import Target, Texts, publish  # noqa: PLC0415
     from ciwm.report.bump_markdown import comment_markdown, summary_markdown  # noqa: PLC0415
 
     texts = Texts(comment_markdown(report), summary_markdown(report))
     (directory / "comment.md").write_text(texts.comment, encoding="utf-8")
+    if event is None:
+        return True
     runner.set_output("directory", str(directory))
     target = Target(event.repository, report.pull_request, report.check_sha)
     with connect_from(os.environ) or nullcontext() as github:
@@ -155,7 +155,9 @@ def _show(report: BumpReport, directory: Path, *, as_json: bool) -> None:
     from ciwm.report.bump_text import show_bump  # noqa: PLC0415
 
     show_bump(report, Console())
-    _say(f"records: {directory}")
+    _say(f"records: {directory} (report.json, comment.md)")
+    if report.exit_code == INTERRUPTED and report.run_file is not None:
+        _say(f"to go on: ciwm bench --resume {directory / 'run'}")
 
 
 def _token() -> str | None:

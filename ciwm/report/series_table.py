@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ciwm.records import SEVERITY
 from ciwm.report.detail import Detail, folded, more, name, table, words
 from ciwm.report.figures import change, harm, plural, quantity
+from ciwm.report.one_sided import needs_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,7 +124,8 @@ def _change(row: SeriesVerdict) -> str:
     text = f"**{change(row.ratio)}**"
     if row.ci_low is not None and row.ci_high is not None:
         text += f" ({change(row.ci_low)} … {change(row.ci_high)})"
-    return text if row.outcome in QUIET | {"regressed"} else f"{text}<br>{reason}"
+    plain = row.outcome in QUIET | {"regressed"} and not needs_words(row)
+    return text if plain else f"{text}<br>{reason}"
 
 
 def _limit(row: SeriesVerdict) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ciwm.report.figures import plural
@@ -13,10 +14,17 @@ if TYPE_CHECKING:
 
     from ciwm.records.sync import Conflicts, SyncReport
 
+_FULL_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
 
 def lines(added: int, removed: int) -> str:
     """Lines added and removed."""
     return f"+{added:,} -{removed:,} lines"
+
+
+def short_ref(ref: str) -> str:
+    """A revision as it was named; a full commit id by its first 12 digits."""
+    return ref[:12] if _FULL_ID.fullmatch(ref) else ref
 
 
 def signed(added: int, removed: int) -> tuple[str, str]:
@@ -28,7 +36,9 @@ def answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:
     """What the merge would cost, in one sentence; `quote` makes names fit the page."""
     if report.patches is not None:
         return patches_answer(report, quote)
-    upstream, downstream = quote(report.upstream.ref), quote(report.downstream.ref)
+    upstream, downstream = (
+        quote(short_ref(ref)) for ref in (report.upstream.ref, report.downstream.ref)
+    )
     if report.behind.commits == 0:
         return f"{downstream} already holds all of {upstream}: nothing to merge."
     conflicts, merging = report.conflicts, f"Merging {upstream} into {downstream}"
