@@ -155,7 +155,7 @@ def _times(report: BumpReport) -> str:
 def _repeat(report: BumpReport) -> str:
     """The exact commands; one with an argument that might be an option or more is left out."""
     shas = [one.sha for one in (report.base, report.head) if one is not None]
-    commands = [["pip install", f"ciwm=={report.ciwm_version}"]]
+    commands: list[list[str]] = []
     if shas:
         commands.append(["git fetch origin", *shas])
     if report.sync is not None:
@@ -163,4 +163,7 @@ def _repeat(report: BumpReport) -> str:
     if len(shas) > 1 and report.builds:
         commands.append(["ciwm bench", *shas])
     plain = [" ".join(command) for command in commands if all(map(_PLAIN.fullmatch, command[1:]))]
-    return f"In a checkout of the repository:\n\n{fenced(chr(10).join(plain), 'sh')}"
+    if not plain:
+        return ""
+    where = f"In a checkout of the repository, with ciwm {words(report.ciwm_version, 20)}"
+    return f"{where}:\n\n{fenced(chr(10).join(plain), 'sh')}"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from io import StringIO
+from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
 
-from ciwm.records import BumpReport, Verdict
 from ciwm.report.bump_answer import answer, next_step
 from ciwm.report.bump_markdown import comment_markdown
 from ciwm.report.bump_parts import sided_builds
@@ -16,6 +16,9 @@ from ciwm.report.one_sided import needs_words
 from ciwm.report.verdict_markdown import verdict_section
 from ciwm.report.verdict_text import show_verdict
 from tests import records_examples as examples
+
+if TYPE_CHECKING:
+    from ciwm.records import BumpReport, Verdict
 
 
 def shown(report: BumpReport) -> str:
