@@ -71,7 +71,7 @@ def command(
     offline: bool,
     quiet: bool,
 ) -> int:
-    r"""What a downstream carries, how far it is behind UPSTREAM, and what merging it would cost.
+    """What a downstream carries, how far it is behind UPSTREAM, and what merging it would cost.
 
     Forks, plugins and patch queues; how histories that were rewritten or squashed are joined, and
     why, stands at the top.
@@ -88,8 +88,8 @@ def command(
 
     Ends with 0 when the report is whole, or partial only because file contents are missing
     here (a partial clone); with 4 when there is no trial merge for another reason (git before
-    2.38, say) or --pulls was asked for and they are not known, after printing what there is; with
-    1 when a budget of [sync.budget] is overrun or a check of [sync.hygiene] fails, each named on
+    2.38, say) or --pulls was asked for and they are not known, after printing what there is; with 1
+    when a budget of [sync.budget] is overrun or a check of [sync.hygiene] fails, each named on
     stderr.
 
     \b
@@ -99,15 +99,16 @@ def command(
       ciwm sync-report v0.11.0 --json > sync.json
       ciwm sync-report --culprits 60
       ciwm sync-report --agent-report sync-for-bot.md
-    """
+    """  # noqa: D301  click looks for the character that \b is
     if as_json and as_markdown:
         raise click.UsageError("--json and --markdown exclude each other")
     check_agent_file(agent_file)
     if not quiet:
         click.echo(f"sync-report: {downstream} against {upstream or 'upstream'} ...", err=True)
     asked = PullsAsked(wanted=pulls, offline=offline)
-    measured = _measure(upstream, downstream, config_file, culprits_s, asked)
-    report = judged_report(measured, config_file)
+    report = judged_report(
+        _measure(upstream, downstream, config_file, culprits_s, asked), config_file
+    )
     write_agent_report(report, agent_file)
     _print(report, as_json=as_json, as_markdown=as_markdown)
     if (as_json or as_markdown) and not quiet:

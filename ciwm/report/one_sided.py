@@ -14,7 +14,9 @@ def needs_words(row: SeriesVerdict) -> bool:
     Its one-sided 95 % limit, which decided, does not: the end of a two-sided interval is the
     97.5 % one. The sentence of the series states the limit.
     """
-    if row.outcome != "unchanged" or row.ci_low is None or row.ci_high is None:
+    if row.outcome != "unchanged" or row.threshold_abs is not None:
+        return False
+    if row.ci_low is None or row.ci_high is None:
         return False
     worst = row.ci_high if row.better == "lower" else 1 / max(row.ci_low, 1e-9)
     return worst >= 1 + row.threshold_pct / 100

@@ -19,6 +19,8 @@ from ciwm.story.revisions import (
 )
 from ciwm.story.telling import Bump
 from ciwm.story.upstream_side import UpstreamSide, upstream_side
+from ciwm.waivers import FILE_NAME as WAIVERS
+from ciwm.waivers import parse_waivers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from ciwm.config import MetricConfig, WorkloadConfig
     from ciwm.git import Repository
     from ciwm.records.run import Run
+    from ciwm.waivers import Waiver
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ def bump_of(job: Job) -> Bump:
         check_sha=compared.check_sha,
         run_url=event.run_url if event else None,
         keep=_keeper(job, config),
+        waivers=waivers_at(job.repository, compared.base.sha),
     )
 
 
@@ -129,9 +133,9 @@ def _configs(job: Job, compared: Compared) -> tuple[Config, Config]:
     if job.asked.config is not None:
         config = base = read_config(job.asked.config)
     else:
-        head = _config_at(job.repository, compared.head.sha)
+        head = config_at(job.repository, compared.head.sha)
         config = head or find_config(job.repository.path)
-        base = _config_at(job.repository, compared.base.sha) or config
+        base = config_at(job.repository, compared.base.sha) or config
         if base is config:
             job.say("the base has no configuration: the policy is the head's, this once")
     gate = base.gate.model_copy(update=job.asked.policy)
@@ -157,7 +161,8 @@ def _both(
     return {name: theirs[name] for name in workload.declared_metrics if name in theirs}
 
 
-def _config_at(repository: Repository, sha: str) -> Config | None:
+def config_at(repository: Repository, sha: str) -> Config | None:
+    """The configuration that a commit holds; None where it has none. Raises ConfigError."""
     for name in FILE_NAMES:
         found = repository.run("cat-file", "blob", f"{sha}:{name}", check=False)
         if found.status == 0:
@@ -165,6 +170,12 @@ def _config_at(repository: Repository, sha: str) -> Config | None:
             if config is not None:
                 return config
     return None
+
+
+def waivers_at(repository: Repository, sha: str) -> tuple[Waiver, ...]:
+    """The waivers that a commit holds; raises ConfigError."""
+    found = repository.run("cat-file", "blob", f"{sha}:{WAIVERS}", check=False)
+    return parse_waivers(found.stdout, f"{sha[:12]}:{WAIVERS}") if found.status == 0 else ()
 
 
 def _upstream(job: Job, config: Config) -> UpstreamSide:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ciwm.records.run import Run
     from ciwm.records.sync import SyncReport
     from ciwm.records.verdict import Verdict
+    from ciwm.waivers import Waiver
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Bump:
 
     `base_config` builds the base and holds the gate's policy; `config` builds the head and
     declares the workloads: a pull request may not loosen its own gate. `keep` puts the run into
-    the store and says where; None where the job is not trusted to.
+    the store and says where; None where the job is not trusted to. `waivers` are base's too.
     """
 
     repository: Repository
@@ -52,6 +53,7 @@ class Bump:
     check_sha: str | None = None
     run_url: str | None = None
     keep: Callable[[Run], str] | None = None
+    waivers: tuple[Waiver, ...] = ()
     no_upstream: str = ""
 
 
@@ -199,9 +201,10 @@ def _build(story: Story) -> None:
 
 def _bench(story: Story) -> None:
     from ciwm.bench.measure import BenchRequest, measure  # noqa: PLC0415
+    from ciwm.story.calibrating import known_calibration  # noqa: PLC0415
 
     bump = story.bump
-    if not bump.config.workload:
+    if not bump.config.workload and not bump.base_config.workload:
         story.skip("bench", "no workload is declared: add [[workload]] to ciwm.toml")
         return
     if len(story.builds) != 2 or story.stop.is_set():  # noqa: PLR2004  base and head
@@ -211,7 +214,10 @@ def _bench(story: Story) -> None:
         story.run = measure(
             BenchRequest(
                 repository=bump.repository,
-                config=bump.config,
+                config=bump.config.model_copy(update={"gate": bump.base_config.gate}),
+                base_config=bump.base_config,
+                base_decides=True,
+                calibration=known_calibration(bump.repository, bump.base_config, story.progress),
                 base=base,
                 head=head,
                 workloads_from=bump.head,
@@ -224,13 +230,15 @@ def _bench(story: Story) -> None:
 
 
 def _gate(story: Story) -> None:
-    from ciwm.policy import decide  # noqa: PLC0415
+    from ciwm.policy import Waivers, decide  # noqa: PLC0415
 
     run = story.run
     if run is None:
         return
     with story.stage("gate"):
-        story.verdict = decide(run, story.bump.base_config.gate)
+        waivers = Waivers(story.bump.waivers, datetime.now(timezone.utc).date())
+        gate = story.bump.base_config.gate
+        story.verdict = decide(run, gate, waivers=waivers if waivers.list else None)
         _save(story, "verdict.json", story.verdict.to_json())
 
 
