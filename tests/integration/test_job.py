@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ciwm.actions import Event, PullRequest
-from ciwm.errors import ConfigError, UsageError
+from ciwm.errors import ConfigError, GitError, UsageError
 from ciwm.git import Repository
 from ciwm.story.job import Asked, Job, bump_of
 
@@ -142,3 +142,39 @@ def test_upstream_is_the_configured_remotes_branch_unless_it_was_fetched(checkou
     bump = bump_of(job(checkout, base=sha, head=sha))
     assert (bump.upstream, bump.upstream_name) == ("refs/ciwm/upstream", "up/dev")
     assert bump_of(job(checkout, base=sha, head=sha, upstream="v2")).upstream == "v2"
+
+
+def partial_clone(checkout: Path) -> Path:
+    """A clone with the head checked out and without the files that only the base has."""
+    git(checkout, "config", "uploadpack.allowFilter", "true")
+    git(checkout, "config", "uploadpack.allowAnySHA1InWant", "true")
+    clone = checkout.parent / "clone"
+    url = checkout.as_uri()
+    git(checkout.parent, "clone", "-q", "--filter=blob:none", "--branch=pull", url, str(clone))
+    return clone
+
+
+def test_in_a_partial_clone_the_policy_is_fetched_from_the_base(checkout: Path) -> None:
+    commit(checkout, f'[gate]\nthreshold = "2%"\n{WORKLOAD}')
+    git(checkout, "switch", "-q", "-c", "pull")
+    head = commit(checkout, f'[gate]\nthreshold = "90%"\n{WORKLOAD}')
+    bump = bump_of(job(partial_clone(checkout), pull_request_event(head), fetch=True))
+    assert bump.base_config.gate.threshold_pct == 2
+
+
+@pytest.mark.parametrize("name", ["ciwm.toml", "ciwm-waivers.toml"])
+def test_a_policy_that_cannot_be_fetched_is_an_error_and_never_the_heads(
+    checkout: Path, name: str
+) -> None:
+    commit(checkout, "")
+    (checkout / name).write_text("# the base's\n")
+    git(checkout, "add", "--all")
+    git(checkout, "commit", "-q", "-m", "policy")
+    git(checkout, "switch", "-q", "-c", "pull")
+    (checkout / name).write_text("")
+    git(checkout, "commit", "-q", "-a", "-m", "emptied")
+    clone = partial_clone(checkout)
+    checkout.rename(checkout.with_name("moved"))
+    event = pull_request_event(git(clone, "rev-parse", "HEAD"))
+    with pytest.raises(GitError, match=f"has a {name}, and its content is not in this clone"):
+        bump_of(job(clone, event, fetch=True))
