@@ -15,6 +15,7 @@ from ciwm.waivers import parse_waivers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from ciwm.git import Repository
     from ciwm.waivers import Waiver
@@ -42,6 +43,18 @@ def _is_file(entry: str, path: str) -> bool:
     """Whether `MODE TYPE ID<tab>PATH` is a file (or link) of that very path."""
     facts, _, name = entry.partition("\t")
     return name == path and facts.split()[1:2] == ["blob"]
+
+
+def path_inside(repository: Repository, path: Path) -> str | None:
+    """The path of a file from the top of its repository; None for a file outside of it.
+
+    A link that leads in, and one that is in and leads out, are inside: a commit can change them.
+    """
+    top = (repository.root or repository.common_directory).resolve()
+    for place in (path.parent.resolve() / path.name, path.resolve()):
+        if place.is_relative_to(top):
+            return place.relative_to(top).as_posix()
+    return None
 
 
 def config_at(repository: Repository, sha: str, names: Sequence[str] = FILE_NAMES) -> Config | None:

@@ -6,10 +6,10 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ciwm.config import Config, find_config, read_config
-from ciwm.errors import GitError, UsageError
+from ciwm.config import FILE_NAMES, Config, find_config, read_config
+from ciwm.errors import ConfigError, GitError, UsageError
 from ciwm.git import without_credentials
-from ciwm.story.files_at import config_at, waivers_at
+from ciwm.story.files_at import config_at, path_inside, waivers_at
 from ciwm.story.revisions import (
     BASE_REF,
     HEAD_REF,
@@ -129,18 +129,34 @@ def _implied(repository: Repository, event: Event | None) -> Compared:
 
 def _configs(job: Job, compared: Compared) -> tuple[Config, Config]:
     """The head's configuration, and the base's with the policy that was asked for."""
-    if job.asked.config is not None:
-        config = base = read_config(job.asked.config)
-    else:
-        repository = _reading(job)
-        head = config_at(repository, compared.head.sha)
-        config = head or find_config(job.repository.path)
-        base = config_at(repository, compared.base.sha) or config
-        if base is config:
-            job.say("the base has no configuration: the policy is the head's, this once")
+    config, base = _read_configs(job, compared)
+    if base is None:
+        job.say("the base has no configuration: the policy is the head's, this once")
+        base = config
     gate = base.gate.model_copy(update=job.asked.policy)
     judged = {"gate": gate, "workload": _judged_as(base, config.workload)}
     return config.model_copy(update=judged), base.model_copy(update={"gate": gate})
+
+
+def _read_configs(job: Job, compared: Compared) -> tuple[Config, Config | None]:
+    """What head and base declare; None where the base declares nothing."""
+    names: Sequence[str] = FILE_NAMES
+    if job.asked.config is not None:
+        inside = path_inside(job.repository, job.asked.config)
+        if inside is None:  # nobody can change it by a commit: it is taken as it is
+            config = read_config(job.asked.config)
+            return config, config
+        names = (inside,)
+    repository = _reading(job)
+    head, base = (config_at(repository, side.sha, names) for side in (compared.head, compared.base))
+    if job.asked.config is None:
+        return head or find_config(job.repository.path), base
+    if head is None and base is None:
+        raise ConfigError(
+            f"neither head nor base has a configuration in {names[0]}",
+            "a file of the repository is read from its commits: commit it, or keep it elsewhere",
+        )
+    return head or Config(), base
 
 
 def _reading(job: Job) -> Repository:

@@ -178,3 +178,48 @@ def test_a_policy_that_cannot_be_fetched_is_an_error_and_never_the_heads(
     event = pull_request_event(git(clone, "rev-parse", "HEAD"))
     with pytest.raises(GitError, match=f"has a {name}, and its content is not in this clone"):
         bump_of(job(clone, event, fetch=True))
+
+
+@pytest.mark.parametrize("by", ["path", "link"])
+def test_a_named_file_of_the_repository_is_read_from_each_side(checkout: Path, by: str) -> None:
+    (checkout / "ci").mkdir()
+    shas = []
+    for threshold in (2, 90):
+        (checkout / "ci/perf.toml").write_text(f'[gate]\nthreshold = "{threshold}%"\n{WORKLOAD}')
+        shas.append(commit(checkout, "[gate]\nmax_launches = 4\n"))
+    named = checkout / "ci/perf.toml"
+    if by == "link":
+        named = checkout.parent / "link.toml"
+        named.symlink_to(checkout / "ci/perf.toml")
+    bump = bump_of(job(checkout, base=shas[0], head=shas[1], config=named))
+    assert (bump.base_config.gate.threshold_pct, bump.config.gate.threshold_pct) == (2, 2)
+    assert bump.config.gate.max_launches != 4
+
+
+def test_a_named_file_that_the_base_lacks_gives_the_heads_policy_and_it_is_said(
+    checkout: Path,
+) -> None:
+    base = commit(checkout, "")
+    (checkout / "perf.toml").write_text('[gate]\nthreshold = "7%"\n')
+    head = commit(checkout, "")
+    lines: list[str] = []
+    asked = job(checkout, base=base, head=head, config=checkout / "perf.toml")
+    bump = bump_of(Job(asked.repository, asked.event, asked.asked, None, lines.append))
+    assert bump.base_config.gate.threshold_pct == 7
+    assert any("the base has no configuration" in line for line in lines)
+
+
+def test_a_named_file_that_no_commit_has_is_refused(checkout: Path) -> None:
+    sha = commit(checkout, "")
+    (checkout / "made-by-a-step.toml").write_text("[gate]\n")
+    named = checkout / "made-by-a-step.toml"
+    with pytest.raises(ConfigError, match="neither head nor base has a configuration in made-by"):
+        bump_of(job(checkout, base=sha, head=sha, config=named))
+
+
+def test_a_named_file_outside_the_repository_is_taken_as_it_is(checkout: Path) -> None:
+    sha = commit(checkout, "")
+    named = checkout.parent / "elsewhere.toml"
+    named.write_text('[gate]\nthreshold = "3%"\n')
+    bump = bump_of(job(checkout, base=sha, head=sha, config=named))
+    assert bump.base_config.gate.threshold_pct == bump.config.gate.threshold_pct == 3
