@@ -225,6 +225,8 @@ class WorkloadConfig(Section):
     """What is measured: a Python callable timed by the worker, or a command that reports itself.
 
     `files` are globs of the workload's own files besides the one named in `python`/`command`.
+    `imports_build` is false where a `python` workload's own process loads nothing of the build, as
+    when it starts the build's programs: then nobody checks that the two sides ran different code.
     """
 
     id: str
@@ -240,6 +242,7 @@ class WorkloadConfig(Section):
     warmup_iterations: int = Field(default=3, ge=0)
     warmup_s: float = Field(default=0.5, ge=0)
     timeout_s: float = Field(default=900, gt=0)
+    imports_build: bool = True
 
     @field_validator("id")
     @classmethod
