@@ -169,7 +169,8 @@ class UpstreamConfig(PullsConfig):
 class BuildConfig(Section):
     """The recipe; run by `sh -ec` in the worktree of the revision.
 
-    Secrets of the job do not reach it, but for the variables named in `pass_env`. A relative
+    Secrets of the job do not reach it, but for the variables named in `pass_env`; a private index
+    whose URL holds a password is one. A relative
     `python` with a slash (".venv/bin/python") is one that the recipe makes in the worktree.
     """
 
