@@ -108,6 +108,13 @@ class UpstreamConfig(_Section):
     classes: dict[str, tuple[str, ...]] = DEFAULT_CLASSES
 
 
+class SyncConfig(_Section):
+    """How long `sync-report` may look for culprits, and replay past syncs that are new to it."""
+
+    culprits_s: float = Field(default=20, ge=0)
+    history_s: float = Field(default=10, ge=0)
+
+
 class BuildConfig(_Section):
     """The recipe; run by `sh -ec` in the worktree of the revision.
 
@@ -227,6 +234,7 @@ class Config(_Section):
     """All of it; every table is optional."""
 
     upstream: UpstreamConfig = UpstreamConfig()
+    sync: SyncConfig = SyncConfig()
     build: BuildConfig = BuildConfig()
     workload: tuple[WorkloadConfig, ...] = ()
     gate: GateConfig = GateConfig()
@@ -292,6 +300,7 @@ def _suggestion(key: str) -> str:
     sections = (
         Config,
         UpstreamConfig,
+        SyncConfig,
         BuildConfig,
         WorkloadConfig,
         MetricConfig,

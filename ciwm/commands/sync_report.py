@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 if TYPE_CHECKING:
-    from ciwm.config import UpstreamConfig
+    from ciwm.config import Config
     from ciwm.git import Repository
     from ciwm.records.sync import SyncReport
 
@@ -32,16 +33,23 @@ if TYPE_CHECKING:
     "culprits_s",
     metavar="SECONDS",
     type=click.FloatRange(min=0),
-    default=0,
-    help="Spend about this long on finding the upstream commits that bring the conflicts.",
+    help="Spend about this long on finding the upstream commits that bring the conflicts "
+    "[default: sync.culprits_s, 20; 0: do not look].",
+)
+@click.option(
+    "--history/--no-history",
+    default=None,
+    help="Replay all past syncs, or tell none [default: those that earlier reports replayed, and "
+    "sync.history_s, 10, seconds more].",
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings on stderr.")
 def command(
     upstream: str | None,
     downstream: str,
     config_file: Path | None,
-    culprits_s: float,
+    culprits_s: float | None,
     *,
+    history: bool | None,
     as_json: bool,
     as_markdown: bool,
     quiet: bool,
@@ -51,6 +59,11 @@ def command(
     UPSTREAM is a branch, tag or commit that is already here (upstream/main, say); nothing is
     fetched. Without it: [upstream] remote and branch of ciwm.toml, else the main or master branch
     of the remote named upstream.
+
+    Where the merge conflicts: which upstream commits bring the conflicts, and whose of our commits
+    they hit. From past syncs (merges of upstream), made once more: what they took, and what the
+    next ones can be expected to take. Both are kept in the cache, so that the next report pays
+    only for what is new.
 
     Only reads: work tree, index, refs, configuration and object store stay as they are.
 
@@ -63,13 +76,13 @@ def command(
       git fetch upstream && ciwm sync-report
       ciwm sync-report upstream/main --downstream release/2.x
       ciwm sync-report v0.11.0 --json > sync.json
-      ciwm sync-report --culprits 60
+      ciwm sync-report --culprits 60 --history
     """
     if as_json and as_markdown:
         raise click.UsageError("--json and --markdown exclude each other")
     if not quiet:
         click.echo(f"sync-report: {downstream} against {upstream or 'upstream'} ...", err=True)
-    report = _measure(upstream, downstream, config_file, culprits_s)
+    report = _measure(upstream, downstream, config_file, _Effort(culprits_s, history))
     _print(report, as_json=as_json, as_markdown=as_markdown)
     if report.partial and (as_json or as_markdown) and not quiet:
         for note in report.notes:
@@ -77,8 +90,19 @@ def command(
     return _exit_code(report)
 
 
+class _Effort(NamedTuple):
+    """What the command line says about the parts that can take long; None where it is silent."""
+
+    culprits_s: float | None
+    history: bool | None
+
+    def history_s(self, configured_s: float) -> float | None:
+        """Seconds to replay past syncs for; None when there shall be nothing of them."""
+        return {True: math.inf, False: None, None: configured_s}[self.history]
+
+
 def _measure(
-    upstream: str | None, downstream: str, config_file: Path | None, culprits_s: float
+    upstream: str | None, downstream: str, config_file: Path | None, effort: _Effort
 ) -> SyncReport:
     from datetime import datetime, timezone  # noqa: PLC0415
 
@@ -86,23 +110,26 @@ def _measure(
     from ciwm.upstream.report import sync_report  # noqa: PLC0415
 
     repository = Repository.open(Path.cwd())
+    config = _config(repository, config_file)
+    culprits_s = effort.culprits_s
     return sync_report(
         repository,
         upstream,
         downstream=downstream,
-        config=_config(repository, config_file),
+        config=config.upstream,
         now=datetime.now(timezone.utc),
-        culprits_s=culprits_s,
+        culprits_s=config.sync.culprits_s if culprits_s is None else culprits_s,
+        history_s=effort.history_s(config.sync.history_s),
     )
 
 
-def _config(repository: Repository, config_file: Path | None) -> UpstreamConfig:
+def _config(repository: Repository, config_file: Path | None) -> Config:
     from ciwm.config import Config, find_config, read_config  # noqa: PLC0415
 
     if config_file is not None:
-        return read_config(config_file).upstream
+        return read_config(config_file)
     # a bare repository has no files to be configured by
-    return find_config(repository.root).upstream if repository.root else Config().upstream
+    return find_config(repository.root) if repository.root else Config()
 
 
 def _print(report: SyncReport, *, as_json: bool, as_markdown: bool) -> None:

@@ -23,6 +23,7 @@ from ciwm.upstream.measure import LISTED_COMMITS, measure
 from ciwm.upstream.names import readable_path, readable_text
 from ciwm.upstream.pair import find_pair
 from ciwm.upstream.setting import repository_name
+from ciwm.upstream.syncs.section import with_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -44,11 +45,13 @@ def sync_report(
     config: UpstreamConfig,
     now: datetime,
     culprits_s: float = 0,
+    history_s: float | None = None,
 ) -> SyncReport:
     """What `downstream` carries and what merging `upstream` would cost.
 
     With `culprits_s`, about that many seconds more go into finding the upstream commits that bring
-    the conflicts.
+    the conflicts; with `history_s`, even 0, past syncs are told, and about that many seconds go
+    into replaying those that no earlier report has.
 
     Reads only: no ref, index, work tree, configuration or object store changes, and nothing is
     fetched. Raises UsageError for revisions that cannot be compared, GitError for a shallow clone
@@ -65,23 +68,24 @@ def sync_report(
     with offline.scratch_objects() as scratch:
         measured = measure(scratch, pair)
     report = assemble(measured, path_class, repository=repository_name(offline), now=now)
-    if culprits_s <= 0 or report.conflicts is None:
-        return report
-    return _with_culprits(offline, measured, report, culprits_s)
+    if culprits_s > 0 and report.conflicts is not None:
+        report = _with_culprits(offline, measured, report, culprits_s, config.url)
+    return report if history_s is None else with_history(offline, measured, report, history_s)
 
 
 def _with_culprits(
-    offline: Repository, measured: Measured, report: SyncReport, culprits_s: float
+    offline: Repository, measured: Measured, report: SyncReport, culprits_s: float, url: str | None
 ) -> SyncReport:
     if report.conflicts is None or report.partial:
         note = "culprits are not looked for where file contents are missing"
         return report.model_copy(update={"notes": (*report.notes, note)})
     try:
-        conflicts = with_culprits(offline, measured, report.conflicts, culprits_s)
+        found = with_culprits(offline, measured, report.conflicts, culprits_s, url)
     except GitError as error:
         note = f"culprits could not be looked for: {error.message}"
         return report.model_copy(update={"notes": (*report.notes, note)})
-    return report.model_copy(update={"conflicts": conflicts})
+    notes = (*report.notes, *found.notes)
+    return report.model_copy(update={"conflicts": found.conflicts, "notes": notes})
 
 
 def assemble(
