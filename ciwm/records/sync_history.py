@@ -74,7 +74,11 @@ class Horizon(Record):
 
     `chance` of a conflict is given with its 80 % confidence interval (Wilson); `files` conflict
     and `lines` are edited by hand: the median and the middle 80 % of the `alike` past syncs nearest
-    in size. `beyond`: larger than any past sync, so that all of it may well be too low.
+    in size. `beyond`: more than twice the size of most of these, so that it may well be too low.
+
+    `tried`: the merge was made, so that chance and files are facts, and lines are told from the
+    past syncs nearest in conflicting files. No later figure is below that of a merge tried: a
+    conflict stays until the side that made it takes it back.
     """
 
     weeks: float
@@ -84,10 +88,15 @@ class Horizon(Record):
     files: Expected
     lines: Expected
     beyond: bool = False
+    tried: bool = False
 
 
 class Cadence(Record):
-    """Syncing every so many days: hand lines a week, as a mean with its 80 % bootstrap interval."""
+    """Syncing every so many days: hand lines a week, with their 80 % bootstrap interval.
+
+    Upstream's pace times the hand lines per upstream commit in past syncs of that size. What a sync
+    takes whatever its size (tests, review) is not in it.
+    """
 
     days: int
     upstream_commits: int
@@ -99,7 +108,8 @@ class Calibration(Record):
 
     Brier score: the mean square of chance minus outcome, 0 is perfect; `base_brier` is that of
     always saying the overall share. `files_held` and `lines_held` are the shares of syncs whose
-    figure lay in the range meant for 80 %.
+    figure lay in the range meant for 80 %; `tried_lines_held` is that of lines told from the number
+    of conflicting files.
     """
 
     syncs: int
@@ -107,13 +117,14 @@ class Calibration(Record):
     base_brier: float
     files_held: float
     lines_held: float
+    tried_lines_held: float
 
 
 class Forecast(Record):
     """What merging will take, told from past syncs of similar size.
 
     Where `refused` says why, there is nothing else. `cheapest_days` is the cadence with the fewest
-    hand lines; `clear` when it came out first in at least 80 % of resampled histories.
+    hand lines a week; `clear` when it came out first in at least 80 % of resampled histories.
     """
 
     refused: str = ""

@@ -68,7 +68,7 @@ def horizon_rows(forecast: Forecast) -> list[tuple[str, ...]]:
     return [
         (
             _when(horizon),
-            f"{horizon.upstream_commits:,}" + ("*" if horizon.beyond else ""),
+            f"{horizon.upstream_commits:,}{'*' if horizon.beyond else ''}",
             _percent(horizon.chance),
             _ranged(horizon.files),
             _ranged(horizon.lines),
@@ -89,7 +89,12 @@ def forecast_sentences(forecast: Forecast) -> list[str]:
         )
     ]
     if any(horizon.beyond for horizon in forecast.horizons):
-        sentences.append("* larger than any past sync: likely too low.")
+        sentences.append("* Far more than in most of them: likely too low.")
+    if any(horizon.tried for horizon in forecast.horizons):
+        sentences.append(
+            "Now is what the trial merge gave, with lines told from past syncs with about as many "
+            "conflicting files; later is never below it."
+        )
     return [*sentences, *_cadence(forecast), *_trust(forecast.calibration)]
 
 
@@ -98,11 +103,15 @@ def _when(horizon: Horizon) -> str:
 
 
 def _percent(chance: Expected) -> str:
+    if chance.low == chance.high:
+        return "conflicts already" if chance.value else "clean"
     value, low, high = (100 * part for part in (chance.value, chance.low, chance.high))
     return f"{value:.0f} % ({low:.0f}–{high:.0f})"
 
 
 def _ranged(expected: Expected) -> str:
+    if expected.low == expected.high:
+        return f"{expected.value:,.0f}"
     return f"{expected.value:,.0f} ({expected.low:,.0f}–{expected.high:,.0f})"
 
 
@@ -111,7 +120,7 @@ def _cadence(forecast: Forecast) -> list[str]:
     if forecast.cheapest_days is None or len(forecast.cadences) < 2:  # noqa: PLR2004  no choice
         return []
     if forecast.clear:
-        best = f"Fewest lines by hand: syncing every {plural(forecast.cheapest_days, 'day')}"
+        best = f"Fewest lines by hand: {_every(forecast.cheapest_days)}"
     else:
         best = "No cadence clearly needs fewer lines by hand than the others"
     return [f"{best}. A week takes {costs}."]
@@ -119,18 +128,22 @@ def _cadence(forecast: Forecast) -> list[str]:
 
 def _cost(cadence: Cadence) -> str:
     lines = cadence.lines_per_week
-    return f"{_ranged(lines)} lines at a sync every {plural(cadence.days, 'day')}"
+    return f"{_ranged(lines)} lines {_every(cadence.days)}"
+
+
+def _every(days: int) -> str:
+    return "syncing every day" if days == 1 else f"syncing every {days} days"
 
 
 def _trust(calibration: Calibration | None) -> list[str]:
     if calibration is None:
         return []
-    return [
-        (
-            f"Tried on its own past, each of {calibration.syncs:,} syncs foretold from the others: "
-            f"the 80 % ranges held {100 * calibration.files_held:.0f} % of files and "
-            f"{100 * calibration.lines_held:.0f} % of lines; Brier score of the chance "
-            f"{calibration.brier:.3f} ({calibration.base_brier:.3f} for always saying the overall "
-            "share)."
-        )
-    ]
+    held = (calibration.files_held, calibration.lines_held, calibration.tried_lines_held)
+    files, lines, tried = (f"{100 * part:.0f} %" for part in held)
+    said = (
+        f"Tried on its own past, each of {calibration.syncs:,} syncs foretold from the others: the "
+        f"80 % ranges held {files} of files and {lines} of lines ({tried} told from files); Brier "
+        f"score of the chance {calibration.brier:.3f} ({calibration.base_brier:.3f} for always "
+        "saying the overall share)."
+    )
+    return [said]

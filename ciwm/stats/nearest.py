@@ -5,12 +5,14 @@ Sizes are compared by ratio: 20 is as far from 40 as 100 from 200.
 
 from __future__ import annotations
 
-from math import ceil, floor, sqrt
+from math import floor, sqrt
 from statistics import NormalDist, median
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+_ROUNDING = 1e-9  # (1 - 0.8) / 2 is a little less than a tenth
 
 
 class Range(NamedTuple):
@@ -57,7 +59,7 @@ def spread(values: Sequence[float], level: float) -> Range:
     if not values:
         raise ValueError("a spread of nothing")
     ordered = sorted(values)
-    cut = floor((len(ordered) + 1) * (1 - level) / 2)
+    cut = floor((len(ordered) + 1) * (1 - level) / 2 + _ROUNDING)
     low = max(cut, 1) - 1
     return Range(median(ordered), ordered[low], ordered[len(ordered) - 1 - low])
 
@@ -71,5 +73,5 @@ def brier(chances: Sequence[float], outcomes: Sequence[bool]) -> float:
 def percentiles(values: Sequence[float], level: float) -> tuple[float, float]:
     """The ends of the middle part of a bootstrap's results."""
     ordered = sorted(values)
-    cut = (1 - level) / 2 * (len(ordered) - 1)
-    return ordered[floor(cut)], ordered[ceil(len(ordered) - 1 - cut)]
+    cut = floor((1 - level) / 2 * (len(ordered) - 1) + _ROUNDING)
+    return ordered[cut], ordered[len(ordered) - 1 - cut]

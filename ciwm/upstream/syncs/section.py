@@ -11,7 +11,7 @@ from ciwm.records.base import RecordFile
 from ciwm.records.sync_history import PastSync  # noqa: TC001  pydantic reads it at run time
 from ciwm.upstream.forecast import can_merge
 from ciwm.upstream.mainline.kept_scan import merge_settings
-from ciwm.upstream.syncs.forecast import forecast
+from ciwm.upstream.syncs.forecast import Outlook, forecast
 from ciwm.upstream.syncs.past import commits_per_week, find_past_syncs
 from ciwm.upstream.syncs.replay import replay
 from ciwm.upstream.syncs.summary import summary
@@ -60,10 +60,17 @@ def _with_history(
     if past.wide:
         notes.append(f"{past.wide} more merges are left out: they have more than two parents")
     history = summary(past, syncs, report.generated_at, notes)
-    pace = commits_per_week(repository, measured.pair.upstream)
-    foretold = forecast(syncs, report.behind.first_parent, pace)
+    outlook = Outlook(
+        report.behind.first_parent,
+        commits_per_week(repository, measured.pair.upstream),
+        report.conflicts.count if report.conflicts and not report.partial else None,
+    )
     return report.model_copy(
-        update={"syncs": tuple(syncs), "sync_history": history, "forecast": foretold}
+        update={
+            "syncs": tuple(syncs),
+            "sync_history": history,
+            "forecast": forecast(syncs, outlook),
+        }
     )
 
 
