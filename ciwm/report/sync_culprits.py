@@ -11,7 +11,7 @@ from ciwm.report.sync_words import authors_hit, scanned
 if TYPE_CHECKING:
     from ciwm.records.sync import Conflicts, Culprit
 
-_PAGE = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+/pull/\d+)", re.ASCII)
+_PAGE = re.compile(r"https://github\.com/([\w.-]{1,100}/[\w.-]{1,100}/pull/\d{1,12})", re.ASCII)
 
 
 def culprits(conflicts: Conflicts, detail: Detail) -> str:

@@ -39,9 +39,10 @@ def history_part(report: SyncReport, detail: Detail) -> str:
 def _title(report: SyncReport) -> str:
     """The outlook where there is one: it is what a reader has come for."""
     history, forecast = report.sync_history, report.forecast
-    past = plural(history.total if history else 0, "past sync")
+    total = history.total if history else 0
+    past = plural(total, "past sync")
     if forecast is None or len(forecast.horizons) < 2:  # noqa: PLR2004  now and later
-        return f"Past syncs: {past}"
+        return f"Past syncs: {total:,}"
     now, *_, last = forecast.horizons
     return (
         f"Forecast from {past}: now about {now.lines.value:,.0f} lines by hand, "

@@ -132,6 +132,7 @@ def past_syncs(repository: str, revisions: list[str], cache: str) -> bool:
     asked = [*revisions, "--culprits", "0", "--history"]
     first, again = Ended(repository, asked, cache), Ended(repository, asked, cache)
     history, calibration = first.record["sync_history"], first.record["forecast"]["calibration"]
+    replayed: int = history["replayed"]
     print(f"past syncs: {json.dumps(history, indent=1)}")
     whole = [sync for sync in first.record["syncs"] if not sync["unread_files"]]
     print(
@@ -142,7 +143,7 @@ def past_syncs(repository: str, revisions: list[str], cache: str) -> bool:
     print(
         f"  replayed in {first.wall_s:.1f} s ({first.cpu_s:.1f} CPU s), again {again.wall_s:.1f} s"
     )
-    return history["replayed"] >= first.wall_s * REPLAYS_PER_MINUTE / 60
+    return replayed >= first.wall_s * REPLAYS_PER_MINUTE / 60
 
 
 def whole_report(repository: str, revisions: list[str]) -> bool:

@@ -22,6 +22,7 @@ from ciwm.records.sync import (
     Deleted,
     Downstream,
     FirstConflict,
+    Hit,
     Hunk,
     Intrusive,
     Overlap,
@@ -29,8 +30,12 @@ from ciwm.records.sync import (
     Shape,
     Upstream,
 )
+from ciwm.records.sync_history import PastSync
 from ciwm.report.sync_markdown import sync_section
 from ciwm.report.sync_text import show_sync
+from ciwm.upstream.syncs.forecast import Outlook, forecast
+from ciwm.upstream.syncs.past import PastSyncs, Sync
+from ciwm.upstream.syncs.summary import summary
 from tests.golden.files import assert_golden
 
 MOMENT = datetime(2026, 3, 2, 8, 30, tzinfo=timezone.utc)
@@ -89,6 +94,37 @@ def report(**changed: object) -> SyncReport:
     return SyncReport.model_validate({**values, **changed})
 
 
+def hit(digit: str, author: str, subject: str) -> Hit:
+    return Hit(sha=digit * 40, author=author, subject=subject, files=("csrc/softmax.cu",))
+
+
+def past_sync(number: int) -> PastSync:
+    """Every third one is clean; a line a commit, a file for every ten."""
+    commits = 7 * number % 90 + 1
+    return PastSync(
+        merge=f"{number:02x}" * 20,
+        merged_at=MOMENT - timedelta(days=3 * number + 2),
+        upstream=f"{number + 100:02x}" * 20,
+        kind="conflict" if number % 3 else "clean",
+        conflicted_files=commits // 10 + 1 if number % 3 else 0,
+        hand_files=1,
+        hand_lines=commits if number % 3 else 0,
+        upstream_commits=commits,
+        lag_days=0.5,
+        marker_files=("README.md",) if number == 4 else (),
+    )
+
+
+def with_past(count: int, **changed: object) -> SyncReport:
+    """The report with so many past syncs and the forecast from them."""
+    syncs = tuple(past_sync(number) for number in range(count))
+    dates = {sync.merge: sync.merged_at for sync in syncs}
+    past = PastSyncs(tuple(Sync(sync.merge, "", sync.upstream) for sync in syncs), dates)
+    told = summary(past, syncs, MOMENT, ["2 more merges are left out"])
+    outlook = Outlook(98, 70, conflicts_now=2)
+    return report(syncs=syncs, sync_history=told, forecast=forecast(syncs, outlook), **changed)
+
+
 def commit(digit: str, subject: str, days: int) -> CarriedCommit:
     return CarriedCommit(
         sha=digit * 40,
@@ -109,6 +145,12 @@ CASES = {
                         subject="Softmax in one pass (#99)",
                         pr=99,
                         files=("csrc/softmax.cu",),
+                        url="https://github.com/framework/framework/pull/99",
+                        hits=(
+                            hit("d", "A Developer", "[Kernel] a faster softmax (#12)"),
+                            hit("e", "@nother | one", "Pin @vendor's image | build"),
+                            hit("9", "A Developer", "Tune"),
+                        ),
                     ),
                     Culprit(sha="1" * 40, subject="Drop setup.py", files=("setup.py",), span=3),
                 ),
@@ -117,6 +159,8 @@ CASES = {
         )
     ),
     "conflicts": report(),
+    "past syncs": with_past(40),
+    "few past syncs": with_past(3, conflicts=Conflicts(clean=True, count=0, hunks=0)),
     "clean": report(conflicts=Conflicts(clean=True, count=0, hunks=0)),
     "merged": report(
         behind=Behind(commits=0, first_parent=0, days=0),
