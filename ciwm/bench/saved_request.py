@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from datetime import datetime  # noqa: TC003  pydantic reads annotations at run time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from ciwm.config import Config
-from ciwm.errors import EnvironmentFailure, IncomparableError, UsageError
+from ciwm.errors import BuildError, EnvironmentFailure, IncomparableError, UsageError
+from ciwm.launch.builds import hold_build
 from ciwm.records import BuildRecord, Environment, RecordFile, Revision
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ciwm.bench.plan import BenchRequest
     from ciwm.git import Repository
 
@@ -84,10 +86,12 @@ def refuse_changes(old: SavedRequest, config: Config | None, host: Environment) 
             raise EnvironmentFailure(
                 f"the {side} of this run did not build ({build.status})", "start a new run"
             )
-        if not Path(build.directory).is_dir():
+        try:
+            hold_build(build)
+        except BuildError as error:
             raise EnvironmentFailure(
-                f"the {side} build of this run is gone: {build.directory}", "start a new run"
-            )
+                f"cannot resume: {side}: {error.message}", "start a new run"
+            ) from error
     if config is not None:
         _refuse_other_config(old, config)
 

@@ -86,6 +86,7 @@ def _bump(directory: Path) -> Bump:
         directory=directory / "report",
         seed=1,
         name="example/tiny-fork",
+        pull_request=1,
     )
 
 

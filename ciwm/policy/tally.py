@@ -29,6 +29,7 @@ class Tally:
     void_reasons: list[str] = field(default_factory=list)
     kept_blocks: int = 0
     void_blocks: int = 0
+    disordered_blocks: int = 0  # whose sides did not come in the order that the seed gives
 
     def count(self, block: Sequence[Launch]) -> bool:
         """Count a block's launches; whether none of them was void."""
@@ -57,6 +58,11 @@ class Tally:
         if self.void_blocks >= VOID_BLOCKS and self.void_blocks > self.kept_blocks:
             return f"{self.void_blocks} blocks were discarded and {self.kept_blocks} kept: " + (
                 _commonest(self.void_reasons)
+            )
+        if self.disordered_blocks:
+            return (
+                f"{self.disordered_blocks} of {self.kept_blocks} blocks were not launched in the "
+                "order that the plan's seed gives, on which the bound on false alarms rests"
             )
         base, head = self.void["base"], self.void["head"]
         if _lopsided(base, head):

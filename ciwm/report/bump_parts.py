@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ciwm.error_line import error_line
 from ciwm.report.bump_answer import stopped_stages
 from ciwm.report.detail import Detail, clipped, folded, name, words
 from ciwm.report.escape import fenced
@@ -53,6 +54,9 @@ def _broken_build(side: str, build: BuildRecord, detail: Detail) -> str:
     tail = build.log_tail[-detail.log_lines :]
     if not tail:
         return f"{told} Its log is empty."
+    first = error_line(build.log_tail)
+    if not any(first in line for line in tail):  # what went wrong is worth a line of the few
+        tail = (first, "[...]", *tail[2:])
     lines = "\n".join(clipped(line, _LOG_LINE_LIMIT) for line in tail)
     return f"{told} Last lines of its log:\n\n{fenced(lines)}"
 

@@ -21,14 +21,18 @@ from ciwm.story.revisions import (
     of_push,
 )
 from ciwm.story.telling import Bump
+from ciwm.waivers import FILE_NAME as WAIVERS
+from ciwm.waivers import parse_waivers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from ciwm.actions import Event
+    from ciwm.config import MetricConfig, WorkloadConfig
     from ciwm.git import Repository
     from ciwm.records.run import Run
+    from ciwm.waivers import Waiver
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,7 @@ def bump_of(job: Job) -> Bump:
         check_sha=compared.check_sha,
         run_url=event.run_url if event else None,
         keep=_keeper(job, config),
+        waivers=waivers_at(job.repository, compared.base.sha),
     )
 
 
@@ -128,16 +133,36 @@ def _configs(job: Job, compared: Compared) -> tuple[Config, Config]:
     if job.asked.config is not None:
         config = base = read_config(job.asked.config)
     else:
-        head = _config_at(job.repository, compared.head.sha)
+        head = config_at(job.repository, compared.head.sha)
         config = head or find_config(job.repository.path)
-        base = _config_at(job.repository, compared.base.sha) or config
+        base = config_at(job.repository, compared.base.sha) or config
         if base is config:
             job.say("the base has no configuration: the policy is the head's, this once")
     gate = base.gate.model_copy(update=job.asked.policy)
-    return config, base.model_copy(update={"gate": gate})
+    judged = {"gate": gate, "workload": _judged_as(base, config.workload)}
+    return config.model_copy(update=judged), base.model_copy(update={"gate": gate})
 
 
-def _config_at(repository: Repository, sha: str) -> Config | None:
+def _judged_as(base: Config, workloads: Sequence[WorkloadConfig]) -> tuple[WorkloadConfig, ...]:
+    """The head's workloads, with the direction and threshold of each metric the base knows."""
+    known = {workload.id: workload.declared_metrics for workload in base.workload}
+    return tuple(
+        workload.model_copy(
+            update={"metrics": {**workload.declared_metrics, **_both(workload, known)}}
+        )
+        for workload in workloads
+    )
+
+
+def _both(
+    workload: WorkloadConfig, known: Mapping[str, Mapping[str, MetricConfig]]
+) -> dict[str, MetricConfig]:
+    theirs = known.get(workload.id, {})
+    return {name: theirs[name] for name in workload.declared_metrics if name in theirs}
+
+
+def config_at(repository: Repository, sha: str) -> Config | None:
+    """The configuration that a commit holds; None where it has none. Raises ConfigError."""
     for name in FILE_NAMES:
         found = repository.run("cat-file", "blob", f"{sha}:{name}", check=False)
         if found.status == 0:
@@ -145,6 +170,12 @@ def _config_at(repository: Repository, sha: str) -> Config | None:
             if config is not None:
                 return config
     return None
+
+
+def waivers_at(repository: Repository, sha: str) -> tuple[Waiver, ...]:
+    """The waivers that a commit holds; raises ConfigError."""
+    found = repository.run("cat-file", "blob", f"{sha}:{WAIVERS}", check=False)
+    return parse_waivers(found.stdout, f"{sha[:12]}:{WAIVERS}") if found.status == 0 else ()
 
 
 def _upstream(job: Job, config: Config) -> str | None:

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LABELS = ("ubuntu-latest", "ubuntu-24.04", "ubuntu-22.04", "self-hosted", "linux", "x64", "gpu")
+# without these, its servers listen on the machine's outward address
+_OFFLINE = (
+    *("--pull=false", "--no-cache-server", "--cache-server-addr", "127.0.0.1"),
+    *("--artifact-server-addr", "127.0.0.1"),
+)
 _ANNOTATIONS = {"error", "warning", "notice"}
 _KEPT = re.compile(
     "LANG|LC_ALL|TMPDIR|LD_LIBRARY_PATH|SSL_CERT_FILE|PIP_.*|(?i:https?_proxy|no_proxy)"
@@ -86,15 +91,9 @@ class Act:
         _write_shell(here / "bin")
         (here / "event.json").write_text(json.dumps(event or {}), encoding="utf-8")
         (here / "secrets").write_text(f"GITHUB_TOKEN={token}\n" if token else "", encoding="utf-8")
-        command = [self.program, event_name, "--directory", str(checkout)]
-        command += ["--eventpath", str(here / "event.json"), "--secret-file", str(here / "secrets")]
-        command += ["--env-file", str(here / "none"), "--var-file", str(here / "none")]
-        command += ["--json", "--pull=false", "--action-cache-path", str(here / "actions")]
-        # its servers would listen on the machine's outward address
-        command += ["--no-cache-server", "--cache-server-addr", "127.0.0.1"]
-        command += ["--artifact-server-addr", "127.0.0.1"]
-        for label in LABELS:
-            command += ["-P", f"{label}=-self-hosted"]
+        command = [self.program, event_name, "--directory", str(checkout), *_files(here)]
+        command += _OFFLINE
+        command += [part for label in LABELS for part in ("-P", f"{label}=-self-hosted")]
         for name, value in (env or {}).items():
             command += ["--env", f"{name}={value}"]
         for name, path in (actions or {}).items():
@@ -110,6 +109,15 @@ class Act:
             check=False,
         )
         return _result(done)
+
+
+def _files(here: Path) -> list[str]:
+    """What act reads and writes in the folder of a run, and nowhere else."""
+    return [
+        *("--eventpath", str(here / "event.json"), "--secret-file", str(here / "secrets")),
+        *("--env-file", str(here / "none"), "--var-file", str(here / "none")),
+        *("--action-cache-path", str(here / "actions"), "--json"),
+    ]
 
 
 def _environment(here: Path) -> dict[str, str]:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ciwm.bench.measure import measure
-from ciwm.config import BuildConfig
+from ciwm.config import BuildConfig, GateConfig
 from ciwm.errors import ConfigError, EnvironmentFailure, UsageError
-from ciwm.policy import decide
+from ciwm.policy import conclusion, decide
 from ciwm.records import SIDES, Run, read_record
 from ciwm.stats.gate import block_order
 from tests.fork import FRAMEWORK, STEP, exits, git, only_launch, workload
@@ -165,6 +165,20 @@ def test_a_side_that_did_not_build_gives_a_run_without_launches(fork: Fork) -> N
     assert run.head.build is not None
     assert "ops.c:1: error: no" in run.head.build.log_tail
     assert read_record(fork.runs / "run" / "run.json", Run) == run
+
+
+def test_a_head_that_builds_where_the_base_does_not_is_run_alone_and_new(fork: Fork) -> None:
+    base = fork.commit({"broken": "yes"})
+    head = fork.commit({"broken": "no"})
+    recipe = BuildConfig(command="grep no broken")
+
+    run = fork.measure(fork.request(base, head, recipe=recipe))
+    verdict = decide(run, GateConfig())
+
+    assert {(launch.side, launch.exit) for launch in run.launches} == {("head", "ok")}
+    assert run.stopped_because.startswith("base did not build")
+    assert [each.outcome for each in verdict.series] == ["new"]
+    assert conclusion(verdict) == "neutral"
 
 
 def test_the_budget_ends_a_run_before_a_block_that_cannot_fit(fork: Fork) -> None:
