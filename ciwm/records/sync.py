@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
+from ciwm.records.sync_drift import BlindSpot, Finding, PinLane, PluginSurface
 
 Style = Literal["fork", "plugin", "patches"]
 
@@ -116,7 +117,11 @@ class Conflicts(Record):
 
 
 class SyncReport(RecordFile):
-    """The sync cost at one moment; when `partial`, `notes` name what could not be computed."""
+    """The sync cost at one moment; when `partial`, `notes` name what could not be computed.
+
+    For a plugin the merge base is its (first) pin, and carried, overlap and conflicts are None;
+    `surface` is None where drift was not looked at.
+    """
 
     generated_at: AwareDatetime
     repository: str
@@ -133,3 +138,7 @@ class SyncReport(RecordFile):
     partial: bool = False
     missing_objects: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    surface: PluginSurface | None = None
+    lanes: tuple[PinLane, ...] = ()
+    drift: tuple[Finding, ...] = ()
+    unseen: tuple[BlindSpot, ...] = ()

@@ -21,6 +21,7 @@ from ciwm.upstream.debt import class_costs
 from ciwm.upstream.measure import LISTED_COMMITS, measure
 from ciwm.upstream.names import readable_path, readable_text
 from ciwm.upstream.pair import find_pair
+from ciwm.upstream.plugin import is_plugin, plugin_report
 from ciwm.upstream.setting import repository_name
 
 if TYPE_CHECKING:
@@ -49,9 +50,11 @@ def sync_report(
     fetched. Raises UsageError for revisions that cannot be compared, GitError for a shallow clone
     or a history that cannot be read; missing file contents make the report partial instead.
     """
+    if is_plugin(config):
+        return plugin_report(repository, upstream, downstream=downstream, config=config, now=now)
     if config.style not in (None, "fork"):
         raise UsageError(
-            f'[upstream] style = "{config.style}": only forks can be reported on so far',
+            f'[upstream] style = "{config.style}": forks and plugins can be reported on so far',
             "leave style out for a downstream that shares history with upstream",
         )
     path_class = path_classifier(config.classes)

@@ -1,0 +1,91 @@
+"""Whether the text of a definition changed, beyond comments, docstrings and layout."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from typing import TYPE_CHECKING
+
+from ciwm.upstream.drift.parsing import UnparsedError, parsed
+from ciwm.upstream.drift.summary import FunctionNode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ciwm.upstream.drift.index import Index
+    from ciwm.upstream.drift.pair import Worlds
+    from ciwm.upstream.drift.tree import Tree
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+class Bodies:
+    """Digests of definitions by contents and name; files are read when asked for."""
+
+    def __init__(self) -> None:
+        self._digests: dict[str, dict[str, tuple[str, ...]]] = {}
+
+    def read(self, tree: Tree, blobs: Iterable[str]) -> None:
+        """Read many files at once, so that asking for each costs no process."""
+        wanted = [blob for blob in dict.fromkeys(blobs) if blob not in self._digests]
+        for blob, content in tree.contents(wanted):
+            self._digests[blob] = _digests(content)
+
+    def of(self, tree: Tree, blob: str, name: str) -> tuple[str, ...]:
+        """Digests of all definitions of a qualified name in a file; empty when there is none."""
+        if blob not in self._digests:
+            self.read(tree, [blob])
+        return self._digests.get(blob, {}).get(name, ())
+
+    def differ(self, worlds: Worlds, old: tuple[str, str], new: tuple[str, str]) -> bool:
+        """Whether a definition (module and name) at the pin differs from one at the target."""
+        before, after = (
+            self._blob(index, module)
+            for index, module in zip(worlds.upstream, (old[0], new[0]), strict=True)
+        )
+        if not before or not after or (before == after and old[1] == new[1]):
+            return False
+        first = self.of(worlds.upstream[0].tree, before, old[1])
+        second = self.of(worlds.upstream[1].tree, after, new[1])
+        return bool(first) and bool(second) and first != second
+
+    @staticmethod
+    def _blob(index: Index, module: str) -> str:
+        return index.modules[module].blob if module in index.modules else ""
+
+
+def _digests(content: bytes | None) -> dict[str, tuple[str, ...]]:
+    try:
+        tree = parsed(content or b"")
+    except UnparsedError:
+        return {}
+    found: dict[str, tuple[str, ...]] = {}
+    _walk(tree.body, "", found)
+    return found
+
+
+def _walk(body: Iterable[ast.stmt], scope: str, found: dict[str, tuple[str, ...]]) -> None:
+    for node in body:
+        if isinstance(node, _Definition):
+            name = f"{scope}{node.name}"
+            found[name] = (*found.get(name, ()), digest(node))
+            if isinstance(node, ast.ClassDef):
+                _walk(node.body, f"{name}.", found)
+        else:
+            for part in ("body", "orelse", "finalbody"):
+                _walk(getattr(node, part, ()), scope, found)
+            for handler in getattr(node, "handlers", ()):
+                _walk(handler.body, scope, found)
+
+
+def digest(node: ast.stmt) -> str:
+    """A digest of a definition's tree without positions, docstrings and annotations."""
+    for each in ast.walk(node):
+        body = getattr(each, "body", None)
+        if isinstance(each, _Definition) and isinstance(body, list) and ast.get_docstring(each, clean=False) is not None:
+            each.body = each.body[1:] or [ast.Pass()]
+        if isinstance(each, FunctionNode):
+            each.returns = None
+        if isinstance(each, ast.arg):
+            each.annotation = None
+    return hashlib.sha256(ast.dump(node).encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,211 @@
+"""What a name means inside a plugin's functions: imports, parameters, plain assignments."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from ciwm.upstream.drift.outcome import CALLED, SUPER
+from ciwm.upstream.drift.parsing import class_named, dotted
+from ciwm.upstream.drift.summary import FunctionNode, imported_names
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_DEEPEST = 12
+_MOST_ALTERNATIVES = 4
+Paths = tuple[str, ...]
+
+
+@dataclass
+class Scope:
+    """One function (or the module): access paths, or the expression a name is assigned once."""
+
+    paths: dict[str, Paths] = field(default_factory=dict)
+    values: dict[str, ast.expr] = field(default_factory=dict)
+    parent: Scope | None = None
+    owner: str = ""  # access path of the class whose method this is
+    prefix: str = ""  # of names that no function binds: the module
+
+    def lookup(self, name: str, depth: int = 0) -> Paths:
+        """The access paths of a name; empty for one that only running the code would tell."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.values:
+                return scope.of(scope.values[name], depth + 1)
+            if name in scope.paths:
+                return scope.paths[name]
+            if scope.prefix:
+                return (f"{scope.prefix}.{name}",)
+            scope = scope.parent
+        return ()
+
+    def of(self, node: ast.expr, depth: int = 0) -> Paths:
+        """The access paths of an expression."""
+        if depth > _DEEPEST:
+            return ()
+        if isinstance(node, ast.Name):
+            return self.lookup(node.id, depth)
+        if isinstance(node, ast.Attribute):
+            return tuple(f"{path}.{node.attr}" for path in self.of(node.value, depth + 1))
+        if isinstance(node, ast.Call):
+            return self._call(node, depth)
+        if isinstance(node, ast.Await | ast.NamedExpr):
+            return self.of(node.value, depth + 1)
+        return ()
+
+    def _call(self, node: ast.Call, depth: int) -> Paths:
+        if isinstance(node.func, ast.Name):
+            if node.func.id == "super":
+                return self._super(node)
+            if node.func.id == "type" and len(node.args) == 1:
+                held = self.of(node.args[0], depth + 1)
+                return tuple(p.removesuffix(f".{CALLED}") for p in held if p.endswith(CALLED))
+            if node.func.id == "cast" and node.args:
+                return self.instance(class_named(node.args[0]))
+        return tuple(f"{path}.{CALLED}" for path in self.of(node.func, depth + 1))
+
+    def _super(self, node: ast.Call) -> Paths:
+        if node.args:
+            return tuple(f"{path}.{SUPER}" for path in self.of(node.args[0]))
+        scope: Scope | None = self
+        while scope is not None and not scope.owner:
+            scope = scope.parent
+        return (f"{scope.owner}.{SUPER}",) if scope is not None else ()
+
+    def instance(self, written: str) -> Paths:
+        """The access paths of an instance of a class named in an annotation."""
+        first, _, rest = written.partition(".")
+        if not first:
+            return ()
+        tail = f".{rest}" if rest else ""
+        return tuple(f"{path}{tail}.{CALLED}" for path in self.lookup(first))
+
+
+def function_scope(node: AnyFunction, parent: Scope, owner: str, absolute: Absolute) -> Scope:
+    """The scope of a function; `owner` is the class it is a method of, or empty."""
+    scope = Scope(parent=parent, owner=owner)
+    body = [ast.Expr(node.body)] if isinstance(node, ast.Lambda) else node.body
+    _bind_body(scope, body, absolute)
+    arguments = node.args
+    for each in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
+        scope.values.pop(each.arg, None)
+        scope.paths[each.arg] = parent.instance(class_named(each.annotation))
+    for rest in (arguments.vararg, arguments.kwarg):
+        if rest is not None:
+            scope.paths[rest.arg] = ()
+    if owner and not isinstance(node, ast.Lambda):
+        _bind_self(scope, node, owner)
+    _narrow(scope, body)
+    return scope
+
+
+class Absolute:
+    """Makes the names of relative imports absolute."""
+
+    def __init__(self, module: str, *, package: bool) -> None:
+        parts = module.split(".")
+        self.package = parts if package else parts[:-1]
+
+    def __call__(self, target: str) -> str:
+        bare = target.lstrip(".")
+        level = len(target) - len(bare)
+        if not level:
+            return target
+        base = self.package[: len(self.package) - level + 1]
+        return ".".join([*base, *([bare] if bare else [])])
+
+
+def _bind_self(scope: Scope, node: FunctionNode, owner: str) -> None:
+    positional = [*node.args.posonlyargs, *node.args.args]
+    kinds = {dotted(each).rpartition(".")[2] for each in node.decorator_list}
+    if positional and "staticmethod" not in kinds:
+        is_class = "classmethod" in kinds or node.name in ("__new__", "__init_subclass__")
+        scope.paths[positional[0].arg] = (owner if is_class else f"{owner}.{CALLED}",)
+
+
+def _bind_body(scope: Scope, body: Iterable[ast.stmt], absolute: Absolute) -> None:
+    """Bind the local names: imports to their targets, single assignments to their value."""
+    imports: dict[str, list[str]] = {}
+    values: dict[str, list[ast.expr | None]] = {}
+    outside: set[str] = set()
+    for node in own_nodes(body):
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            for name, target, _ in imported_names(node):
+                imports.setdefault(name, []).append(absolute(target))
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = node.targets[0]
+            if isinstance(target, ast.Name):
+                values.setdefault(target.id, []).append(node.value)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            scope.paths[node.target.id] = scope.instance(class_named(node.annotation))
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            outside.update(node.names)
+        for name in _otherwise_bound(node):
+            values.setdefault(name, []).append(None)
+    for name, found in values.items():
+        if name in outside or name in scope.paths:
+            continue
+        single = found[0] if len(found) == 1 and name not in imports else None
+        if single is not None:
+            scope.values[name] = single
+        else:
+            scope.paths[name] = ()
+    for name, targets in imports.items():
+        if name not in values:
+            scope.paths[name] = tuple(dict.fromkeys(targets))[:_MOST_ALTERNATIVES]
+
+
+def _narrow(scope: Scope, body: Iterable[ast.stmt]) -> None:
+    """Where a function asks `isinstance(name, Class)`, the name may be that too."""
+    for node in own_nodes(body):
+        if not isinstance(node, ast.Call) or len(node.args) != 2:  # noqa: PLR2004  name and classes
+            continue
+        named, classes = node.args
+        if dotted(node.func) != "isinstance" or not isinstance(named, ast.Name):
+            continue
+        known = scope.lookup(named.id)
+        if not known or not known[0].endswith(CALLED):
+            continue
+        each = classes.elts if isinstance(classes, ast.Tuple) else [classes]
+        more = [f"{path}.{CALLED}" for one in each for path in scope.of(one)]
+        scope.values.pop(named.id, None)
+        scope.paths[named.id] = tuple(dict.fromkeys([*known, *more]))[:_MOST_ALTERNATIVES]
+
+
+def own_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """All nodes of a function's body, in order, without those of functions and classes in it."""
+    waiting = list(body)[::-1]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        if not isinstance(node, AnyFunction | ast.ClassDef):
+            waiting.extend(list(ast.iter_child_nodes(node))[::-1])
+
+
+def _otherwise_bound(node: ast.AST) -> Iterator[str]:
+    """Names bound by anything but a plain assignment of one name or an import."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.ExceptHandler) and node.name:
+        yield node.name
+    elif isinstance(node, ast.Assign):
+        if len(node.targets) > 1 or not isinstance(node.targets[0], ast.Name):
+            yield from _stored(node.targets)
+    elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension | ast.AugAssign):
+        yield from _stored([node.target])
+    elif isinstance(node, ast.NamedExpr):
+        yield node.target.id
+    elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+        yield from _stored([node.optional_vars])
+    elif isinstance(node, ast.MatchAs | ast.MatchStar) and node.name:
+        yield node.name
+
+
+def _stored(targets: Iterable[ast.expr]) -> Iterator[str]:
+    for target in targets:
+        for node in ast.walk(target):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                yield node.id
