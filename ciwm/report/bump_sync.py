@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ciwm.report.detail import Detail, folded, name, table, words
 from ciwm.report.figures import plural
 from ciwm.report.sync_details import sync_details
+from ciwm.report.sync_drift import drift_answer, drift_facts
 
 if TYPE_CHECKING:
     from ciwm.records import SyncReport
@@ -20,10 +21,21 @@ def sync_part(head: SyncReport, base: SyncReport | None, detail: Detail) -> str:
 
     A sync without conflicts folds into one line.
     """
+    if head.surface is not None:
+        return _plugin_part(head, detail)
     parts = (_costs(head, base), _against(head, base), sync_details(head, detail))
     if _is_calm(head):
         return folded(f"Sync with upstream: {_calm_line(head)}", *parts)
     return "\n\n".join(part for part in ("#### Sync with upstream", *parts) if part)
+
+
+def _plugin_part(head: SyncReport, detail: Detail) -> str:
+    """What drifted under a plugin."""
+    parts = (table(("", "Sync cost"), drift_facts(head, name)), sync_details(head, detail))
+    if not head.drift and not head.partial:
+        return folded(f"Sync with upstream: {drift_answer(head, words)}", *parts)
+    told = ("#### Sync with upstream", drift_answer(head, name), *parts)
+    return "\n\n".join(part for part in told if part)
 
 
 def _is_calm(sync: SyncReport) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ciwm.report.detail import Detail, folded, more, name, shortened_lines, table, words
 from ciwm.report.escape import code, fenced
 from ciwm.report.figures import plural
+from ciwm.report.sync_drift import drift_details
 
 if TYPE_CHECKING:
     from ciwm.records.sync import Carried, Conflicts, Overlap, SyncReport
@@ -20,7 +21,7 @@ _FEW = 5
 
 def sync_details(report: SyncReport, detail: Detail) -> str:
     """The notes in the open, and the lists that `detail` has room for, folded."""
-    parts = [_notes(report)]
+    parts = [_notes(report), drift_details(report, detail)]
     if report.conflicts is not None and report.conflicts.files:
         parts += [_conflicts(report.conflicts, detail), _hunks(report.conflicts, detail)]
     if detail.items and report.carried is not None:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from ciwm.report.detail import shortened
 from ciwm.report.escape import visible
+from ciwm.report.sync_drift import drift_style, show_drift
 from ciwm.report.sync_words import answer, facts, signed
 
 if TYPE_CHECKING:
@@ -40,10 +41,13 @@ def show_sync(report: SyncReport, console: Console) -> None:
         _show_table("Carried, by path class", ("class", "files", "added", "removed"), rows, console)
     if report.carried is not None and report.carried.list:
         _show_commits(report, console)
+    show_drift(report, console)
     _show_notes(report, console)
 
 
 def _style(report: SyncReport) -> str:
+    if report.surface is not None:
+        return drift_style(report)
     if report.behind.commits == 0:
         return "bold green"
     if report.conflicts is None or report.partial:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.report.figures import plural
+from ciwm.report.sync_drift import drift_answer, drift_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +25,8 @@ def signed(added: int, removed: int) -> tuple[str, str]:
 
 def answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:
     """What the merge would cost, in one sentence; `quote` makes names fit the page."""
+    if report.surface is not None:
+        return drift_answer(report, quote)
     upstream, downstream = quote(report.upstream.ref), quote(report.downstream.ref)
     if report.behind.commits == 0:
         return f"{downstream} already holds all of {upstream}: nothing to merge."
@@ -41,6 +44,8 @@ def answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:
 
 def facts(report: SyncReport, quote: Callable[[str], str] = str) -> list[tuple[str, str]]:
     """The figures by name; those that could not be measured say so."""
+    if report.surface is not None:
+        return drift_facts(report, quote)
     behind, base = report.behind, report.merge_base
     more = len(report.merge_bases) - 1
     main_line = f"({behind.first_parent} on the main line)"
