@@ -28,7 +28,11 @@ def drift_answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:
     """What the next pin would cost, in one sentence."""
     target = quote(report.upstream.ref)
     hard, soft = _counts(report.drift)
-    look = f"{plural(soft, 'more change')} to look at" if hard else f"{plural(soft, 'change')} to look at"
+    look = (
+        f"{plural(soft, 'more change')} to look at"
+        if hard
+        else f"{plural(soft, 'change')} to look at"
+    )
     if hard:
         return f"Moving to {target} breaks {plural(hard, 'use')} of upstream ({look})."
     if soft:

@@ -76,7 +76,7 @@ def _whole(content: str, path: str) -> str:
     if not words or not _REVISION.fullmatch(words):
         raise UsageError(
             f"{path} holds no commit, tag or version: {words[:60]!r}",
-            'say what to look for in it: pin = { file = "...", pattern = "vllm_commit: (\\\\S+)" }',
+            "say what to look for in it: pin = { file = '...', pattern = 'commit: (.+)' }",
         )
     return words
 

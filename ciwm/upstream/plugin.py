@@ -62,14 +62,15 @@ def plugin_report(
     """
     offline = repository.from_top().without_fetching()
     if not config.lanes:
-        raise UsageError("a plugin needs a pin: which upstream is it made for?", f"[upstream] {_EXAMPLE}")
+        raise UsageError(
+            "a plugin needs a pin: which upstream is it made for?", f"[upstream] {_EXAMPLE}"
+        )
     ours = offline.commit(downstream)
     root = repository.root or repository.common_directory
     source = find_source(offline, config, root)
     target = source.target(upstream, config, root)
     lanes = [
-        _lane(offline, source, ours, (name, pin), config)
-        for name, pin in config.lanes.items()
+        _lane(offline, source, ours, (name, pin), config) for name, pin in config.lanes.items()
     ]
     path_class = path_classifier(config.classes)
     prepared = prepare(
@@ -209,4 +210,3 @@ def _notes(lanes: list[Lane], target: Side) -> tuple[str, ...]:
                 "release branch, or a pin newer than the target"
             )
     return tuple(notes)
-

@@ -70,7 +70,9 @@ class Source:
     def _has(self, named: str) -> bool:
         if self.repository is None:
             return False
-        found = self.repository.run("rev-parse", "--verify", "--quiet", f"{named}^{{commit}}", check=False)
+        found = self.repository.run(
+            "rev-parse", "--verify", "--quiet", f"{named}^{{commit}}", check=False
+        )
         return found.status == 0
 
     def pinned(self, pin: Pin, package: str) -> Side:

@@ -72,10 +72,16 @@ class Blamer:
         return self._answers[key]
 
     def _searched(self, where: Where, what: str) -> Blame:
-        paths = [ix.modules[where.module].path for ix in self.worlds.upstream if where.module in ix.modules]
+        paths = [
+            ix.modules[where.module].path
+            for ix in self.worlds.upstream
+            if where.module in ix.modules
+        ]
         steps = next((self.steps[path] for path in paths if path in self.steps), [])
         if not steps:
-            return Blame(unknown="no commit between pin and target on the main line touches its file")
+            return Blame(
+                unknown="no commit between pin and target on the main line touches its file"
+            )
         if time.monotonic() > self.deadline_s:
             return Blame(unknown=f"not searched: more than {BUDGET_S:.0f} s of searching")
         if len(steps) <= _ALL_LOOKED_AT:

@@ -82,7 +82,11 @@ def digest(node: ast.stmt) -> str:
     """A digest of a definition's tree without positions, docstrings and annotations."""
     for each in ast.walk(node):
         body = getattr(each, "body", None)
-        if isinstance(each, _Definition) and isinstance(body, list) and ast.get_docstring(each, clean=False) is not None:
+        if (
+            isinstance(each, _Definition)
+            and isinstance(body, list)
+            and ast.get_docstring(each, clean=False) is not None
+        ):
             each.body = each.body[1:] or [ast.Pass()]
         if isinstance(each, FunctionNode):
             each.returns = None

@@ -15,7 +15,12 @@ if TYPE_CHECKING:
     from ciwm.upstream.drift.world import Class, World
 
 _KINDS = tuple(inspect._ParameterKind)  # noqa: SLF001  the only name of the five kinds together
-_STRUCTS = {"typing.NamedTuple", "msgspec.Struct", "pydantic.BaseModel", "typing_extensions.NamedTuple"}
+_STRUCTS = {
+    "typing.NamedTuple",
+    "msgspec.Struct",
+    "pydantic.BaseModel",
+    "typing_extensions.NamedTuple",
+}
 _BY_KEYWORD = {"pydantic.BaseModel"}
 _MAKERS = {"dataclass", "define", "frozen", "attrs", "mutable"}
 
@@ -35,6 +40,8 @@ class Callee:
 def callee(world: World, path: str) -> Callee | None:
     """What calling a path calls; None when the sources do not tell its signature."""
     found = world.resolve(path)
+    if isinstance(found, Found) and found.kind == "value":
+        found = world.held(found)
     if not isinstance(found, Found):
         return None
     if found.kind == "class":
@@ -92,9 +99,14 @@ def _constructor(world: World, found: Found) -> Callee | None:
         if _is_record(world, (module, owner)):
             signature = record_signature(world, (module, owner))
             return Callee(found, module, owner, [signature]) if signature is not None else None
-        if any(row.kind != "class" for row in world.rows(module, owner)):
+        rows = world.rows(module, owner)
+        if any(row.kind != "class" or _has_metaclass(row) for row in rows):
             return None
-    return None
+    return Callee(found, *cls, [()])
+
+
+def _has_metaclass(row: Symbol) -> bool:
+    return any(mark.startswith("metaclass=") for mark in row.marks)
 
 
 def _is_record(world: World, cls: Class) -> bool:
@@ -136,9 +148,7 @@ def _keyword_only(world: World, cls: Class) -> bool:
     return named or "kw_only=True" in marks
 
 
-def _fields(
-    world: World, module: str, owner: str, *, keyword_only: bool
-) -> Iterator[Parameter]:
+def _fields(world: World, module: str, owner: str, *, keyword_only: bool) -> Iterator[Parameter]:
     summary = world.summary(module)
     for name, rows in summary.names.items() if summary else ():
         scope, _, last = name.rpartition(".")

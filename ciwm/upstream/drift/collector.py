@@ -16,7 +16,13 @@ _READERS = {"getattr", "hasattr"}
 _SETTERS = {"setattr", "delattr", "object"}  # setattr(), monkeypatch.setattr(), patch.object()
 _MOCKS = {"patch", "setattr", "delattr"}  # those that take a dotted string
 _IMPORTERS = {"import_module", "__import__"}
-_OPERATOR_MAKERS = {"impl", "register_fake", "register_kernel", "register_autograd", "impl_abstract"}
+_OPERATOR_MAKERS = {
+    "impl",
+    "register_fake",
+    "register_kernel",
+    "register_autograd",
+    "impl_abstract",
+}
 
 
 class Collector(Walk):
@@ -48,8 +54,7 @@ class Collector(Walk):
         paths = self.scope.of(node)
         if paths:
             self.add("attribute" if isinstance(node.ctx, ast.Load) else "set", paths, node)
-        if (name := dotted(node)).startswith("torch.ops.") and name.count(".") > 2:  # noqa: PLR2004  ns and name
-            self.add("operator", (".".join(name.split(".")[2:4]),), node)
+        self._torch_operator(node)
         self._rest_of_chain(node)
 
     def _rest_of_chain(self, node: ast.expr) -> None:
@@ -87,8 +92,15 @@ class Collector(Walk):
                 self.done.add(each)
         if name in _OPERATOR_MAKERS:
             self._operators(node.args[:2])
+        self._torch_operator(node.func)
         self._rest_of_chain(node.func)
         self.guarded("", [*node.args, *node.keywords])
+
+    def _torch_operator(self, node: ast.expr) -> None:
+        """`torch.ops.namespace.name`, called or not."""
+        parts = dotted(node).split(".")
+        if parts[:2] == ["torch", "ops"] and len(parts) > 3:  # noqa: PLR2004  space and name
+            self.add("operator", (f"{parts[2]}::{parts[3]}",), node)
 
     def _by_name(self, node: ast.Call, func: str) -> bool:
         """`getattr(x, "name")` and its relatives; False when it is none of them."""

@@ -110,7 +110,9 @@ def _paths(index: Index) -> list[str]:
     return [module.path for module in index.modules.values() if module.path]
 
 
-def _finding(group: Sequence[Change], blamer: Blamer | None, is_test: Callable[[str], bool]) -> Finding:
+def _finding(
+    group: Sequence[Change], blamer: Blamer | None, is_test: Callable[[str], bool]
+) -> Finding:
     ordered = sorted(
         group,
         key=lambda c: (c.severity != "hard", is_test(c.use.path), c.use.path, c.use.line),
@@ -124,7 +126,9 @@ def _finding(group: Sequence[Change], blamer: Blamer | None, is_test: Callable[[
             "kind": first.kind,
             "severity": first.severity,
             "symbol": readable_text(first.symbol),
-            "upstream": readable_text(first.after if first.kind != "removed" and first.after else first.before),
+            "upstream": readable_text(
+                first.after if first.kind != "removed" and first.after else first.before
+            ),
             "use": readable_text(places[0]),
             "before": readable_text(first.before),
             "after": readable_text(first.after),

@@ -96,5 +96,3 @@ def _lost(surface: Surface, worlds: Worlds) -> Iterator[tuple[str, str]]:
 
 def _shown(places: Iterable[str]) -> tuple[str, ...]:
     return tuple(readable_text(place) for place in places)
-
-

@@ -133,7 +133,11 @@ def package_folders(
         fitting = [f for f in fitting if f"{f}/__init__.py" in files] or fitting
         below = [f for f in folders if f.startswith(f"{tail}/") or f"/{tail}/" in f]
         if not fitting and below:
-            at = below[0].find(f"{tail}/") if below[0].startswith(tail) else below[0].find(f"/{tail}/") + 1
+            at = (
+                below[0].find(f"{tail}/")
+                if below[0].startswith(tail)
+                else below[0].find(f"/{tail}/") + 1
+            )
             fitting = [below[0][: at + len(tail)]]
         if not fitting:
             raise UsageError(

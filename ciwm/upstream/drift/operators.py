@@ -52,11 +52,8 @@ def operator_changes(worlds: Worlds, uses: Sequence[Use]) -> Iterator[Change]:
 
 
 def _plain(name: str) -> str:
-    """The name without its namespace: aten::add.Tensor is add.Tensor, _C.norm is norm."""
-    if "::" in name:
-        return name.partition("::")[2]
-    space, _, rest = name.partition(".")
-    return rest if rest and (space == "aten" or space.startswith("_") or space == "vllm") else name
+    """The name without its namespace: aten::add.Tensor is add.Tensor."""
+    return name.rpartition("::")[2]
 
 
 def _removed(use: Use, name: str, before: Operator) -> Change:
@@ -107,7 +104,9 @@ def _tables(worlds: Worlds) -> tuple[dict[str, Operator], dict[str, Operator]]:
     changed = [[p for p in tree.files if p not in same and _may_declare(p)] for tree in (old, new)]
     if sum(map(len, changed)) > _SCANNED_AT_MOST:
         return {}, {}
-    before, after = (_declared(tree, paths) for tree, paths in zip((old, new), changed, strict=True))
+    before, after = (
+        _declared(tree, paths) for tree, paths in zip((old, new), changed, strict=True)
+    )
     gone = before.keys() - after.keys()
     kept = _declared(new, [p for p in same if _may_declare(p)]) if gone else {}
     return before, {**kept, **after}

@@ -121,7 +121,10 @@ def deleted_overrides(worlds: Worlds, used: Collection[str]) -> Iterator[Change]
     """
     for own in plugin_classes(worlds):
         for name, (old, new) in _changed_owners(worlds, own).items():
-            called = any(path.startswith(f"{'.'.join(own.cls)}.") and name in path.split(".") for path in used)
+            called = any(
+                path.startswith(f"{'.'.join(own.cls)}.") and name in path.split(".")
+                for path in used
+            )
             row, other = worlds.old.rows(*old)[0], worlds.new.rows(*new)[0]
             yield Change(
                 "upstream deleted an override",
@@ -153,8 +156,14 @@ def _changed_owners(worlds: Worlds, own: Own) -> dict[str, tuple[Where, Where]]:
             new = _original(worlds, worlds.new, own.cls, name)
             if new is None or new == old or not worlds.new.rows(module, owner):
                 continue
-            further = [Where(m, f"{o}.{name}") for m, o in above[above.index((module, owner)) + 1 :]]
-            if new in further and worlds.old.rows(*new) and worlds.new.rows(*new)[0].kind in _CALLABLE:
+            further = [
+                Where(m, f"{o}.{name}") for m, o in above[above.index((module, owner)) + 1 :]
+            ]
+            if (
+                new in further
+                and worlds.old.rows(*new)
+                and worlds.new.rows(*new)[0].kind in _CALLABLE
+            ):
                 found[name] = (old, new)
     return found
 
@@ -167,5 +176,3 @@ def _methods(world: World, module: str, owner: str) -> set[str]:
         for key, rows in (summary.names.items() if summary else ())
         if key.startswith(start) and "." not in key[len(start) :] and rows[0].kind in _CALLABLE
     }
-
-

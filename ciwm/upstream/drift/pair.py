@@ -88,9 +88,7 @@ class Worlds:
         if not after.name or not self.is_upstream(after.module):
             return False
         cls = (after.module, after.name)
-        return any(
-            cls in self.new.order(owner)[1:] for owner in self._having.get(after.wanted, ())
-        )
+        return any(cls in self.new.order(owner)[1:] for owner in self._having.get(after.wanted, ()))
 
     @cached_property
     def _having(self) -> dict[str, list[tuple[str, str]]]:
@@ -120,10 +118,9 @@ class Worlds:
         for hop in before.hops:
             if not self.is_upstream(hop.module):
                 continue
-            if hop.name and not self.new.rows(hop.module, hop.name):
+            if hop.name and not self.new.at_run_time(hop.module, hop.name):
                 return hop
             if not hop.name and self.new.entry(hop.module) is None:
                 named = [h for h in before.hops if h.module == hop.module and h.name]
                 return named[0] if named else hop
         return None
-

@@ -30,9 +30,7 @@ class Prepared:
     folders: Mapping[str, str]
 
 
-def prepare(
-    plugin: Tree, pins: Sequence[Tree], target: Tree, packages: Sequence[str]
-) -> Prepared:
+def prepare(plugin: Tree, pins: Sequence[Tree], target: Tree, packages: Sequence[str]) -> Prepared:
     """Read all of it; raises UsageError when upstream's package cannot be found."""
     packages = packages or _imported_packages(plugin, target)
     blobs = Blobs()

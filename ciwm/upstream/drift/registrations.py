@@ -27,9 +27,7 @@ if TYPE_CHECKING:
 _NAMED = 6
 
 
-def registration_changes(
-    worlds: Worlds, uses: Sequence[Use], bodies: Bodies
-) -> Iterator[Change]:
+def registration_changes(worlds: Worlds, uses: Sequence[Use], bodies: Bodies) -> Iterator[Change]:
     """A change for each registration whose registry's module has other code at the target.
 
     What is registered still is; what upstream does with it may differ.
@@ -117,7 +115,9 @@ def _naming(index: Index, groups: dict[str, str]) -> dict[str, str]:
 def _entry_points(worlds: Worlds) -> Iterator[tuple[str, str]]:
     """Groups of the plugin's own metadata, with `path:line`."""
     tree = worlds.plugin.tree
-    wanted = {name: tree.files[name] for name in ("setup.py", "pyproject.toml") if name in tree.files}
+    wanted = {
+        name: tree.files[name] for name in ("setup.py", "pyproject.toml") if name in tree.files
+    }
     contents = dict(tree.contents(wanted.values()))
     for name, blob in wanted.items():
         content = contents.get(blob) or b""

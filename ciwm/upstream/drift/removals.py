@@ -84,7 +84,9 @@ def _detail(use: Use, move: Move | None) -> str:
 
 
 def _mend(use: Use, symbol: str, move: Move | None) -> str:
-    verb = {"import": "import", "patch": "patch", "mock": "patch", "string": "name"}.get(use.kind, "use")
+    verb = {"import": "import", "patch": "patch", "mock": "patch", "string": "name"}.get(
+        use.kind, "use"
+    )
     if move is None:
         return f"stop using {symbol}, or carry a copy of it"
     if move.sure:

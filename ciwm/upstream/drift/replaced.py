@@ -53,7 +53,9 @@ def replaced_changes(
     for index, side in enumerate(("old", "new")):
         modules = {getattr(each, side).module for each in rest}
         entries = worlds.upstream[index].modules
-        blobs = {m: [ix.modules[m].blob for ix in worlds.upstream if m in ix.modules] for m in modules}
+        blobs = {
+            m: [ix.modules[m].blob for ix in worlds.upstream if m in ix.modules] for m in modules
+        }
         changed = [entries[m].blob for m in modules if m in entries and len(set(blobs[m])) > 1]
         bodies.read(worlds.upstream[index].tree, changed)
     for each in rest:
@@ -65,7 +67,7 @@ def _refused(worlds: Worlds, each: Replaced) -> list[Refusal]:
     if each.ours is None or each.ours.kind not in ("function", "property"):
         return []
     old, new = worlds.old.rows(*each.old)[0], worlds.new.rows(*each.new)[0]
-    if new.kind == "property" != (each.ours.kind == "property") and old.kind != new.kind:
+    if old.kind != new.kind and (new.kind == "property") != (each.ours.kind == "property"):
         return [Refusal("is", "a property now", optional=False, at=-1)]
     if old.kind != "function" or new.kind != "function":
         return []

@@ -99,9 +99,7 @@ class SummaryReader:
         decorators = _decorators(node)
         if any(name.endswith((".setter", ".deleter")) for name in decorators):
             return
-        is_property = any(
-            name in _PROPERTIES or name.endswith("property") for name in decorators
-        )
+        is_property = any(name in _PROPERTIES or name.endswith("property") for name in decorators)
         self.names[f"{scope}{node.name}"].append(
             Symbol(
                 "property" if is_property and scope else "function",
@@ -151,7 +149,9 @@ class SummaryReader:
         if not isinstance(target, ast.Name) or isinstance(node, ast.AugAssign):
             return
         annotation = node.annotation if isinstance(node, ast.AnnAssign) else None
-        value = getattr(node, "value", None) if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        value = (
+            getattr(node, "value", None) if isinstance(node, ast.Assign | ast.AnnAssign) else None
+        )
         held = class_named(annotation)
         if not held and isinstance(value, ast.Call):
             held = f"{made}()" if (made := dotted(value.func)) else ""
@@ -234,7 +234,9 @@ def _decorators(node: FunctionNode | ast.ClassDef) -> tuple[str, ...]:
         marks.append(dotted(each.func if isinstance(each, ast.Call) else each) or "?")
         if isinstance(each, ast.Call) and isinstance(node, ast.ClassDef):
             marks += [
-                f"{keyword.arg}={as_written(keyword.value)}" for keyword in each.keywords if keyword.arg
+                f"{keyword.arg}={as_written(keyword.value)}"
+                for keyword in each.keywords
+                if keyword.arg
             ]
     return tuple(marks)
 
@@ -262,9 +264,7 @@ def _base_name(node: ast.expr) -> str:
 def _without_stubs(rows: Sequence[Symbol]) -> Sequence[Symbol]:
     """Definitions without @overload stubs, where there is an implementation."""
     kept = [
-        row
-        for row in rows
-        if not any(mark.rpartition(".")[2] == "overload" for mark in row.marks)
+        row for row in rows if not any(mark.rpartition(".")[2] == "overload" for mark in row.marks)
     ]
     return kept or rows
 

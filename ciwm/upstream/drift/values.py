@@ -57,7 +57,9 @@ def _value(worlds: Worlds, use: Use, old: Found, new: Found) -> Iterator[Change]
 
 
 def _is_enum(world: World, cls: tuple[str, str]) -> bool:
-    return any(not module and name.rpartition(".")[2] in _ENUMS for module, name in world.order(cls))
+    return any(
+        not module and name.rpartition(".")[2] in _ENUMS for module, name in world.order(cls)
+    )
 
 
 def broken_records(worlds: Worlds) -> Iterator[Change]:
@@ -97,5 +99,3 @@ def _misplaced(world: World, cls: tuple[str, str]) -> str:
             return each.name
         defaulted = defaulted or each.default is not None
     return ""
-
-

@@ -156,4 +156,3 @@ class Walk:
     def _visit_annassign(self, node: ast.AnnAssign) -> None:
         self.guarded(_ANNOTATION, [node.annotation])
         self.guarded("", [node.target, *([node.value] if node.value is not None else [])])
-

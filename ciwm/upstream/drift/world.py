@@ -65,6 +65,12 @@ class World:
         summary = self.summary(module)
         return summary.names.get(name, ()) if summary else ()
 
+    def at_run_time(self, module: str, name: str) -> list[Symbol]:
+        """The definitions without those that only type checkers see."""
+        summary = self.summary(module)
+        lazy = summary is not None and summary.on_demand is not None
+        return [row for row in self.rows(module, name) if lazy or "typing" not in row.marks]
+
     def _resolved(self, path: str) -> Outcome:
         front, _, last = path.rpartition(".")
         if path.endswith("..()"):  # not made by the collector, but a string could look like it
@@ -82,7 +88,7 @@ class World:
         if found.kind == "module":
             return self.attribute(found.module, name, found.hops)
         if found.kind == "value":
-            held = self._held(found)
+            held = self.held(found)
             return self.step(held, name) if isinstance(held, Found) else held
         if name == CALLED:
             return self._called(found)
@@ -109,7 +115,7 @@ class World:
         self, summary: Summary, module: str, name: str, hops: tuple[Hop, ...]
     ) -> Outcome:
         lazy = summary.on_demand is not None
-        rows = [r for r in summary.names.get(name, ()) if lazy or "typing" not in r.marks]
+        rows = self.at_run_time(module, name)
         if rows:
             return self._best(rows, module, name, hops)
         if self.entry(inner := f"{module}.{name}"):
@@ -150,9 +156,7 @@ class World:
             outcomes.append(outcome)
         return outcomes[0]
 
-    def _meaning(
-        self, row: Symbol, module: str, name: str, hops: tuple[Hop, ...]
-    ) -> Outcome:
+    def _meaning(self, row: Symbol, module: str, name: str, hops: tuple[Hop, ...]) -> Outcome:
         if row.kind == "import":
             return self._at(self.absolute(row.target, module), hops)
         if row.kind in ("class", "function"):
@@ -209,7 +213,7 @@ class World:
         up = level - 1 if entry and entry.package else level
         return ".".join([*parts[: len(parts) - up], *([bare] if bare else [])])
 
-    def _held(self, found: Found) -> Outcome:
+    def held(self, found: Found) -> Outcome:
         """The instance an attribute or property holds, where an annotation or a call says it."""
         symbol = found.symbol
         if symbol is None or not symbol.type:
@@ -230,12 +234,16 @@ class World:
         if found.kind == "class":
             return found._replace(kind="instance")
         if found.kind in ("function", "bound") and found.symbol and found.symbol.type:
-            return self._held(found)
+            return self.held(found)
         return Unseen("what a call returns", found.module)
 
     def member(self, found: Found, name: str) -> Outcome:
         """What a class, an instance or a super() has under a name."""
-        cls = found.receiver if found.kind == "super" and found.receiver else (found.module, found.name)
+        cls = (
+            found.receiver
+            if found.kind == "super" and found.receiver
+            else (found.module, found.name)
+        )
         order = self.order((found.module, found.name))[1 if found.kind == "super" else 0 :]
         for module, owner in order:
             if module and (rows := self.rows(module, f"{owner}.{name}")):
