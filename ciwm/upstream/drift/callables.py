@@ -161,8 +161,7 @@ def _fields(world: World, module: str, owner: str, *, keyword_only: bool) -> Ite
         if "init=False" in row.marks:
             continue
         by_keyword = keyword_only or "kw_only=True" in row.marks
-        default = None if "required" in row.marks else row.value
-        yield Parameter(last, KEYWORD_ONLY if by_keyword else POSITIONAL, default)
+        yield Parameter(last, KEYWORD_ONLY if by_keyword else POSITIONAL, row.value)
 
 
 def python_signature(signature: Signature) -> inspect.Signature | None:

@@ -82,7 +82,7 @@ def _changes(surface: Surface, worlds: Worlds, bodies: Bodies) -> list[Change]:
     found = chain(
         removals(worlds, uses),
         call_changes(worlds, uses),
-        override_changes(worlds, paths, bodies),
+        override_changes(worlds, uses, bodies),
         deleted_overrides(worlds, paths),
         patch_changes(worlds, uses, bodies),
         value_changes(worlds, uses),

@@ -63,7 +63,7 @@ class Moves:
             rows = self.worlds.new.rows(module, f"{name}.{member}" if member else name)
             if module == before.module or not rows:
                 continue
-            same = bool(member) or rows[0].kind in kinds
+            same = bool(member) or not kinds or rows[0].kind in kinds
             fresh = not self.worlds.old.rows(module, name)
             if same:
                 found.append((fresh, module, rows[0].line))

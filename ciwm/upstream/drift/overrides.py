@@ -11,7 +11,7 @@ from ciwm.upstream.drift.replaced import Replaced, replaced_changes
 from ciwm.upstream.drift.uses import Use
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection, Iterator, Sequence
 
     from ciwm.upstream.drift.bodies import Bodies
     from ciwm.upstream.drift.pair import Worlds
@@ -48,8 +48,10 @@ def plugin_classes(worlds: Worlds) -> list[Own]:
     return found
 
 
-def override_changes(worlds: Worlds, used: Collection[str], bodies: Bodies) -> Iterator[Change]:
-    """A change for each override whose original changed; `used` are all paths the plugin uses."""
+def override_changes(worlds: Worlds, uses: Sequence[Use], bodies: Bodies) -> Iterator[Change]:
+    """A change for each override whose original changed."""
+    used = {path for use in uses for path in use.paths}
+    called = worlds.originals(uses)
     replaced: list[Replaced] = []
     orphans: list[Change] = []
     for own in plugin_classes(worlds):
@@ -65,7 +67,12 @@ def override_changes(worlds: Worlds, used: Collection[str], bodies: Bodies) -> I
             if new is None:
                 orphans += _orphaned(worlds, own, name, old, use, calls_super=calls_super)
             elif symbol.kind in _CALLABLE:
-                replaced.append(Replaced(use, symbol, old, new, "override", calls_super))
+                named = any(
+                    symbol.line <= line <= symbol.end and name == f"{old.module}.{old.name}"
+                    for line, name in called.get(own.path, ())
+                )
+                continues = calls_super or named
+                replaced.append(Replaced(use, symbol, old, new, "override", continues))
     yield from _told(worlds, orphans)
     yield from replaced_changes(worlds, replaced, bodies)
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from ciwm.upstream.drift.outcome import ON_DEMAND, Found, Hop, Missing, Unseen
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ciwm.upstream.drift.index import Index
-    from ciwm.upstream.drift.outcome import Outcome
     from ciwm.upstream.drift.uses import Use
     from ciwm.upstream.drift.world import World
 
@@ -53,6 +54,18 @@ class Worlds:
         """Whether a module is upstream's, at either revision."""
         return any(module in index.modules for index in self.upstream)
 
+    def originals(self, uses: Iterable[Use]) -> dict[str, list[tuple[int, str]]]:
+        """Upstream functions and classes that plugin files read or call: line and name, by file."""
+        found: dict[str, list[tuple[int, str]]] = {}
+        for use in uses:
+            if use.kind not in ("attribute", "call"):
+                continue
+            for path in use.paths:
+                outcome = self.old.resolve(path)
+                if isinstance(outcome, Found) and self.is_upstream(outcome.module):
+                    found.setdefault(use.path, []).append((use.line, outcome.dotted))
+        return found
+
     def reached(self, path: str) -> tuple[str, Found] | None:
         """The longest part of a path that leads into upstream at the pin, and what it means."""
         while True:
@@ -64,7 +77,7 @@ class Worlds:
                 continue
             return None
 
-    def gone(self, path: str, before: Found) -> Missing | None:
+    def gone(self, path: str) -> Missing | None:
         """How a path that meant something at the pin fails at the target; None when it does not."""
         after = self.new.resolve(path)
         if isinstance(after, Missing):
@@ -121,6 +134,6 @@ class Worlds:
             if hop.name and not self.new.at_run_time(hop.module, hop.name):
                 return hop
             if not hop.name and self.new.entry(hop.module) is None:
-                named = [h for h in before.hops if h.module == hop.module and h.name]
-                return named[0] if named else hop
+                after = before.hops[before.hops.index(hop) :]
+                return next((h for h in after if h.name and self.is_upstream(h.module)), hop)
         return None

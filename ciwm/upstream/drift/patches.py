@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 def patch_changes(worlds: Worlds, uses: Sequence[Use], bodies: Bodies) -> Iterator[Change]:
     """A change for each patch of something that is there still, and not the same."""
     replaced: list[Replaced] = []
+    read = worlds.originals(uses)
     for use in uses:
         if use.kind != "patch":
             continue
@@ -26,7 +27,7 @@ def patch_changes(worlds: Worlds, uses: Sequence[Use], bodies: Bodies) -> Iterat
             old, new = worlds.old.resolve(path), worlds.new.resolve(path)
             if not isinstance(old, Found) or not isinstance(new, Found):
                 continue
-            if not worlds.is_upstream(old.module) or _on_instance(worlds, path):
+            if not worlds.is_upstream(old.module) or _on_instance(path):
                 continue
             if (bypassed := _bypassed(worlds, use, path, old, new)) is not None:
                 yield bypassed
@@ -34,11 +35,20 @@ def patch_changes(worlds: Worlds, uses: Sequence[Use], bodies: Bodies) -> Iterat
                 ours = _ours(worlds, use)
                 where = Where(old.module, old.name), Where(new.module, new.name)
                 symbol = ours.symbol if ours is not None and ours.kind == "function" else None
-                replaced.append(Replaced(use, symbol, *where, "patch", continues=False))
+                kept = any(name == old.dotted for _, name in read.get(use.path, ()))
+                continues = kept or _is_below(worlds, ours, old)
+                replaced.append(Replaced(use, symbol, *where, "patch", continues))
     yield from replaced_changes(worlds, replaced, bodies)
 
 
-def _on_instance(worlds: Worlds, path: str) -> bool:
+def _is_below(worlds: Worlds, ours: Found | None, old: Found) -> bool:
+    """Whether what is put in place is a subclass of what it replaces."""
+    if ours is None or ours.kind != "class":
+        return False
+    return (old.module, old.name) in worlds.old.order((ours.module, ours.name))
+
+
+def _on_instance(path: str) -> bool:
     return f".{CALLED}." in path
 
 

@@ -37,7 +37,7 @@ def _first_gone(worlds: Worlds, use: Use) -> Found | None:
             if isinstance(worlds.new.resolve(path), Found):
                 return None
             continue
-        if worlds.gone(*reached) is None:
+        if worlds.gone(reached[0]) is None:
             return None
         meant = meant or reached[1]
     return meant

@@ -162,7 +162,7 @@ class SummaryReader:
                 node.end_lineno or node.lineno,
                 target=dotted(value),
                 type=held,
-                value=as_written(value),
+                value=_default(value) if scope and annotation is not None else as_written(value),
                 marks=(*_field_marks(annotation, value if scope else None), *marks),
             )
         )
@@ -250,10 +250,24 @@ def _field_marks(annotation: ast.expr | None, value: ast.expr | None) -> tuple[s
     marks = [name] if name in ("ClassVar", "InitVar", "KW_ONLY") else []
     if isinstance(value, ast.Call) and dotted(value.func).rpartition(".")[2] in _FIELD_MAKERS:
         given = {keyword.arg: as_written(keyword.value) for keyword in value.keywords}
-        has_default = value.args or {"default", "default_factory", "factory"} & given.keys()
-        marks += [] if has_default else ["required"]
         marks += [f"{key}={given[key]}" for key in ("init", "kw_only") if key in given]
     return tuple(marks)
+
+
+def _default(value: ast.expr | None) -> str | None:
+    """The default of a dataclass field; `field(default=1)` is 1, `field(default_factory=f)` f()."""
+    if (
+        not isinstance(value, ast.Call)
+        or dotted(value.func).rpartition(".")[2] not in _FIELD_MAKERS
+    ):
+        return as_written(value)
+    given = {keyword.arg: keyword.value for keyword in value.keywords}
+    for key in ("default_factory", "factory"):
+        if key in given:
+            return f"{as_written(given[key])}()"
+    plain = given.get("default", value.args[0] if value.args else None)
+    is_open = isinstance(plain, ast.Constant) and plain.value is Ellipsis
+    return None if is_open else as_written(plain)
 
 
 def _base_name(node: ast.expr) -> str:
