@@ -1,4 +1,4 @@
-"""Which upstream a plugin says it is made for: read from its own files at the revision reported on."""
+"""Which upstream a plugin says it is made for, from its own files at the revision reported on."""
 
 from __future__ import annotations
 

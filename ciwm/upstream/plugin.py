@@ -77,7 +77,8 @@ def plugin_report(
         GitTree(offline, ours), [lane.side.tree for lane in lanes], target.tree, config.packages
     )
     results = _compared(prepared, lanes, lambda path: path_class(path) == "tests")
-    return _assembled(offline, (downstream, ours), target, lanes, prepared, results, now)
+    told = Told(offline, (downstream, ours), target, lanes, prepared, results)
+    return _assembled(told, now)
 
 
 def _lane(
@@ -104,6 +105,18 @@ class Result:
     compared: Compared
 
 
+@dataclass(frozen=True)
+class Told:
+    """Everything a report is made of; `downstream` is the ref and the commit it means."""
+
+    repository: Repository
+    downstream: tuple[str, str]
+    target: Side
+    lanes: list[Lane]
+    prepared: Prepared
+    results: dict[str, Result]
+
+
 def _compared(
     prepared: Prepared, lanes: list[Lane], is_test: Callable[[str], bool]
 ) -> dict[str, Result]:
@@ -114,29 +127,23 @@ def _compared(
     return results
 
 
-def _assembled(
-    repository: Repository,
-    downstream: tuple[str, str],
-    target: Side,
-    lanes: list[Lane],
-    prepared: Prepared,
-    results: dict[str, Result],
-    now: datetime,
-) -> SyncReport:
-    first = lanes[0]
-    ref, ours = downstream
+def _assembled(told: Told, now: datetime) -> SyncReport:
+    target, lanes, results = told.target, told.lanes, told.results
+    first, (ref, ours) = lanes[0], told.downstream
     commits, first_parent = _distance(first.side, target)
     notes = dict.fromkeys(note for result in results.values() for note in result.compared.notes)
     return SyncReport(
         generated_at=now,
-        repository=repository_name(repository),
+        repository=repository_name(told.repository),
         upstream=Upstream(
             ref=readable_text(target.ref), sha=target.sha, committed_at=target.committed_at
         ),
         downstream=Downstream(
-            ref=readable_text(ref), sha=ours, committed_at=committed_at(repository, (ours,))[ours]
+            ref=readable_text(ref),
+            sha=ours,
+            committed_at=committed_at(told.repository, (ours,))[ours],
         ),
-        shape=Shape(style="plugin", evidence=_evidence(lanes, prepared)),
+        shape=Shape(style="plugin", evidence=_evidence(lanes, told.prepared)),
         merge_base=first.side.sha,
         merge_bases=tuple(dict.fromkeys(lane.side.sha for lane in lanes)),
         behind=Behind(
@@ -144,15 +151,15 @@ def _assembled(
             first_parent=first_parent or 0,
             days=days_between(first.side.committed_at, target.committed_at),
         ),
-        ahead=Ahead(commits=int(repository.text("rev-list", "--count", ours))),
+        ahead=Ahead(commits=int(told.repository.text("rev-list", "--count", ours))),
         carried=None,
         overlap=None,
         conflicts=None,
         notes=(*_notes(lanes, target), *notes),
-        surface=extent(prepared.surface, results[first.name].worlds),
+        surface=extent(told.prepared.surface, results[first.name].worlds),
         lanes=tuple(_lane_record(lane, target, results[lane.name].compared) for lane in lanes),
         drift=merged({name: result.compared.findings for name, result in results.items()}),
-        unseen=unseen(prepared, results[first.name].worlds),
+        unseen=unseen(told.prepared, results[first.name].worlds),
     )
 
 

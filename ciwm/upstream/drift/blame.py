@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ciwm.errors import GitError
-from ciwm.upstream.drift.bodies import Bodies
 from ciwm.upstream.names import readable_text
 from ciwm.upstream.reading import read
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
+    from ciwm.upstream.drift.bodies import Bodies
     from ciwm.upstream.drift.index import Blobs
     from ciwm.upstream.drift.pair import Where, Worlds
+    from ciwm.upstream.drift.symbols import Summary
     from ciwm.upstream.drift.tree import GitTree
 
 _ALL_LOOKED_AT = 24  # versions of a file; of more, the one change is found by halving
@@ -127,18 +128,23 @@ class Blamer:
         if summary is None:
             return "unparsed"
         rows = summary.names.get(where.name, ())
-        if what == "presence":
-            return bool(rows) or not where.name
-        if what == "definition":
-            return any(row.kind != "import" for row in rows)
-        if what == "value":
-            return tuple(row.value for row in rows)
-        inner = tuple(
-            (name, inner[0].value, inner[0].marks)
-            for name, inner in summary.names.items()
-            if inner[0].kind == "field" and name.rpartition(".")[0] == where.name
-        )
-        return (tuple(row.parameters for row in rows), tuple(row.kind for row in rows), inner)
+        told: dict[str, Hashable] = {
+            "presence": bool(rows) or not where.name,
+            "definition": any(row.kind != "import" for row in rows),
+            "value": tuple(row.value for row in rows),
+        }
+        return told[what] if what in told else _shape(summary, where.name)
+
+
+def _shape(summary: Summary, name: str) -> Hashable:
+    """Everything a caller of a function or a constructor depends on."""
+    rows = summary.names.get(name, ())
+    fields = tuple(
+        (full, inner[0].value, inner[0].marks)
+        for full, inner in summary.names.items()
+        if inner[0].kind == "field" and full.rpartition(".")[0] == name
+    )
+    return tuple((row.parameters, row.kind) for row in rows), fields
 
 
 def file_steps(

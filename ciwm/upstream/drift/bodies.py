@@ -6,8 +6,8 @@ import ast
 import hashlib
 from typing import TYPE_CHECKING
 
+from ciwm.upstream.drift.on_self import FunctionNode
 from ciwm.upstream.drift.parsing import UnparsedError, parsed
-from ciwm.upstream.drift.summary import FunctionNode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ciwm.upstream.drift.uses import CallShape
     from ciwm.upstream.drift.world import Class, World
 
-_KINDS = tuple(inspect._ParameterKind)  # noqa: SLF001  the only name of the five kinds together
+_KINDS = tuple(inspect._ParameterKind)  # noqa: SLF001  all five in order
 _STRUCTS = {
     "typing.NamedTuple",
     "msgspec.Struct",
@@ -26,7 +26,7 @@ _MAKERS = {"dataclass", "define", "frozen", "attrs", "mutable"}
 
 
 class Callee:
-    """What a call reaches: the definition and the signatures its branches give it, self left out."""
+    """What a call reaches, and the signatures that branches give it, self left out."""
 
     def __init__(self, found: Found, module: str, name: str, signatures: list[Signature]) -> None:
         self.found, self.module, self.name, self.signatures = found, module, name, signatures
@@ -99,8 +99,8 @@ def _constructor(world: World, found: Found) -> Callee | None:
         if _is_record(world, (module, owner)):
             signature = record_signature(world, (module, owner))
             return Callee(found, module, owner, [signature]) if signature is not None else None
-        rows = world.rows(module, owner)
-        if any(row.kind != "class" or _has_metaclass(row) for row in rows):
+        own = world.rows(module, owner)
+        if any(row.kind != "class" or _has_metaclass(row) for row in own):
             return None
     return Callee(found, *cls, [()])
 

@@ -1,4 +1,4 @@
-"""How upstream itself calls what a plugin overrides or replaces: evidence for a signature change."""
+"""How upstream itself calls what a plugin overrides or replaces."""
 
 from __future__ import annotations
 

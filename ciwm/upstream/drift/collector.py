@@ -132,9 +132,9 @@ class Collector(Walk):
 
     def _operators(self, nodes: list[ast.expr]) -> None:
         for node in nodes:
-            if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                if _OPERATOR.fullmatch(node.value):
-                    self.add("operator", (node.value,), node)
+            text = node.value if isinstance(node, ast.Constant) else None
+            if isinstance(text, str) and _OPERATOR.fullmatch(text):
+                self.add("operator", (text,), node)
 
     def _visit_expr(self, node: ast.Expr) -> None:
         if not _is_string(node.value):  # a docstring

@@ -33,14 +33,19 @@ def branch_guards(test: ast.expr) -> tuple[str, str]:
     if not any(_VERSION.search(name) for name in _names(plain)):
         return "", ""
     told = f"behind the version test `{as_written(test, 80)}`"
-    if isinstance(plain, ast.Call) and _EXACT.search(dotted(plain.func)):
-        return ("", told) if negated else (told, "")
-    if isinstance(plain, ast.Compare) and len(plain.ops) == 1:
-        if isinstance(plain.ops[0], ast.Eq):
-            return ("", told) if negated else (told, "")
-        if isinstance(plain.ops[0], ast.NotEq):
-            return (told, "") if negated else ("", told)
-    return told, told
+    exact = _is_exact(plain)
+    if exact is None:
+        return told, told
+    return ("", told) if negated == exact else (told, "")
+
+
+def _is_exact(test: ast.expr) -> bool | None:
+    """Whether a version test asks for one version (True), or for all but one; None for neither."""
+    if isinstance(test, ast.Call) and _EXACT.search(dotted(test.func)):
+        return True
+    if isinstance(test, ast.Compare) and len(test.ops) == 1:
+        return {ast.Eq: True, ast.NotEq: False}.get(type(test.ops[0]))
+    return None
 
 
 def copes(handlers: Iterable[ast.ExceptHandler]) -> bool:

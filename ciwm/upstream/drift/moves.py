@@ -6,10 +6,8 @@ import difflib
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from ciwm.upstream.drift.outcome import Found
-
 if TYPE_CHECKING:
-    from ciwm.upstream.drift.outcome import Hop
+    from ciwm.upstream.drift.outcome import Found, Hop
     from ciwm.upstream.drift.pair import Worlds
 
 _CLOSE = 0.72

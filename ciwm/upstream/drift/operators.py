@@ -1,4 +1,4 @@
-"""Operators by name: what a plugin implements or calls of upstream's native_functions and schemas."""
+"""Operators by name: what a plugin implements or calls, and upstream's schemas for it."""
 
 from __future__ import annotations
 

@@ -68,8 +68,8 @@ def override_changes(worlds: Worlds, uses: Sequence[Use], bodies: Bodies) -> Ite
                 orphans += _orphaned(worlds, own, name, old, use, calls_super=calls_super)
             elif symbol.kind in _CALLABLE:
                 named = any(
-                    symbol.line <= line <= symbol.end and name == f"{old.module}.{old.name}"
-                    for line, name in called.get(own.path, ())
+                    symbol.line <= line <= symbol.end and dotted == f"{old.module}.{old.name}"
+                    for line, dotted in called.get(own.path, ())
                 )
                 continues = calls_super or named
                 replaced.append(Replaced(use, symbol, old, new, "override", continues))
@@ -123,9 +123,7 @@ def _told(worlds: Worlds, orphans: list[Change]) -> Iterator[Change]:
 
 
 def deleted_overrides(worlds: Worlds, used: Collection[str]) -> Iterator[Change]:
-    """Upstream methods that a plugin's class inherited and upstream deleted, so that it now
-    inherits the one further up.
-    """
+    """A change for each inherited upstream method that is deleted, and had one further up."""
     for own in plugin_classes(worlds):
         for name, (old, new) in _changed_owners(worlds, own).items():
             called = any(

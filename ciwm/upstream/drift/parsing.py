@@ -64,23 +64,24 @@ _WRAPPERS = {"Optional", "Annotated", "ClassVar", "Final", "InitVar", "Required"
 
 def class_named(annotation: ast.expr | None) -> str:
     """The one class an annotation names (`Optional["a.B"]` and `B | None` too); "" otherwise."""
-    if annotation is None:
-        return ""
+    name = ""
     if isinstance(annotation, ast.Name | ast.Attribute):
         name = dotted(annotation)
-        return "" if name in ("Any", "object", "None") else name
-    if isinstance(annotation, ast.Constant):
-        return _quoted(annotation.value)
-    if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
-        return _only(annotation.left, annotation.right)
-    if isinstance(annotation, ast.Subscript):
-        outer, inner = dotted(annotation.value).rpartition(".")[2], annotation.slice
-        parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-        if outer == "Union":
-            return _only(*parts)
-        if outer in _WRAPPERS and parts:
-            return class_named(parts[0])
-    return ""
+    elif isinstance(annotation, ast.Constant):
+        name = _quoted(annotation.value)
+    elif isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
+        name = _only(annotation.left, annotation.right)
+    elif isinstance(annotation, ast.Subscript):
+        name = _wrapped(annotation)
+    return "" if name in ("Any", "object", "None") else name
+
+
+def _wrapped(annotation: ast.Subscript) -> str:
+    outer, inner = dotted(annotation.value).rpartition(".")[2], annotation.slice
+    parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    if outer == "Union":
+        return _only(*parts)
+    return class_named(parts[0]) if outer in _WRAPPERS and parts else ""
 
 
 def _quoted(value: object) -> str:

@@ -80,7 +80,7 @@ def _bypassed(worlds: Worlds, use: Use, path: str, old: Found, new: Found) -> Ch
         use,
         before=worlds.old.place(old.module, line),
         after=worlds.new.place(new.module, now),
-        detail=f"only re-exported since {new.dotted} is its home: users of that do not see the patch",
+        detail=f"its home is {new.dotted} now: who uses that does not see the patch",
         mend=f"patch {new.module}.{name}",
         trace=(Where(old.module, old.name), "definition"),
     )

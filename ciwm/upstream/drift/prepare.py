@@ -1,4 +1,4 @@
-"""The plugin and both sides of upstream, read and indexed; what was read before comes from cache."""
+"""The plugin and both sides of upstream, read and indexed, with what is kept in the cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a plugin registers with upstream: registries whose code changed, entry points nobody reads."""
+"""What a plugin registers: registries whose code changed, entry points nobody loads."""
 
 from __future__ import annotations
 
@@ -73,9 +73,10 @@ def _changed(worlds: Worlds, module: str, bodies: Bodies) -> Iterator[str]:
     """Functions of a module whose body differs, without those that are new or gone."""
     summary = worlds.new.summary(module)
     for name, rows in summary.names.items() if summary else ():
-        if rows[0].kind in ("function", "property") and worlds.old.rows(module, name):
-            if bodies.differ(worlds, (module, name), (module, name)):
-                yield name
+        is_function = rows[0].kind in ("function", "property")
+        both = is_function and worlds.old.rows(module, name)
+        if both and bodies.differ(worlds, (module, name), (module, name)):
+            yield name
 
 
 def entry_point_changes(worlds: Worlds) -> Iterator[Change]:

@@ -11,8 +11,8 @@ from ciwm.upstream.drift.pair import Change, Where
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ciwm.upstream.drift.outcome import Hop
     from ciwm.upstream.drift.moves import Move
+    from ciwm.upstream.drift.outcome import Hop
     from ciwm.upstream.drift.pair import Worlds
     from ciwm.upstream.drift.uses import Use
 

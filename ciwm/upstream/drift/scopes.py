@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING
 
 from ciwm.upstream.drift.outcome import CALLED, SUPER
 from ciwm.upstream.drift.parsing import class_named, dotted
-from ciwm.upstream.drift.summary import FunctionNode, imported_names
+from ciwm.upstream.drift.summary import imported_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from ciwm.upstream.drift.on_self import FunctionNode
+
 AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_NAMED = (
+    ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler
+    | ast.MatchAs | ast.MatchStar
+)  # fmt: skip
+_TARGETED = ast.For | ast.AsyncFor | ast.comprehension | ast.AugAssign | ast.NamedExpr
 _DEEPEST = 12
 _MOST_ALTERNATIVES = 4
 Paths = tuple[str, ...]
@@ -88,17 +95,21 @@ def function_scope(node: AnyFunction, parent: Scope, owner: str, absolute: Absol
     """The scope of a function; `owner` is the class it is a method of, or empty."""
     scope = Scope(parent=parent, owner=owner)
     body = [ast.Expr(node.body)] if isinstance(node, ast.Lambda) else node.body
-    _bind_body(scope, body, absolute)
+    nodes = list(own_nodes(body))
+    bindings = _Bindings(absolute)
+    for each in nodes:
+        bindings.add(each)
+    bindings.bind(scope)
     arguments = node.args
-    for each in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
-        scope.values.pop(each.arg, None)
-        scope.paths[each.arg] = parent.instance(class_named(each.annotation))
+    for given in [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]:
+        scope.values.pop(given.arg, None)
+        scope.paths[given.arg] = parent.instance(class_named(given.annotation))
     for rest in (arguments.vararg, arguments.kwarg):
         if rest is not None:
             scope.paths[rest.arg] = ()
     if owner and not isinstance(node, ast.Lambda):
         _bind_self(scope, node, owner)
-    _narrow(scope, body)
+    _narrow(scope, nodes)
     return scope
 
 
@@ -110,6 +121,7 @@ class Absolute:
         self.package = parts if package else parts[:-1]
 
     def __call__(self, target: str) -> str:
+        """The absolute name."""
         bare = target.lstrip(".")
         level = len(target) - len(bare)
         if not level:
@@ -126,41 +138,57 @@ def _bind_self(scope: Scope, node: FunctionNode, owner: str) -> None:
         scope.paths[positional[0].arg] = (owner if is_class else f"{owner}.{CALLED}",)
 
 
-def _bind_body(scope: Scope, body: Iterable[ast.stmt], absolute: Absolute) -> None:
-    """Bind the local names: imports to their targets, single assignments to their value."""
-    imports: dict[str, list[str]] = {}
-    values: dict[str, list[ast.expr | None]] = {}
-    outside: set[str] = set()
-    for node in own_nodes(body):
+class _Bindings:
+    """What the statements of one function bind, name by name."""
+
+    def __init__(self, absolute: Absolute) -> None:
+        self.absolute = absolute
+        self.imports: dict[str, list[str]] = {}
+        self.values: dict[str, list[ast.expr | None]] = {}
+        self.annotations: dict[str, str] = {}
+        self.outside: set[str] = set()
+
+    def add(self, node: ast.AST) -> None:
+        """Note what one node binds."""
         if isinstance(node, ast.Import | ast.ImportFrom):
             for name, target, _ in imported_names(node):
-                imports.setdefault(name, []).append(absolute(target))
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-            target = node.targets[0]
-            if isinstance(target, ast.Name):
-                values.setdefault(target.id, []).append(node.value)
+                self.imports.setdefault(name, []).append(self.absolute(target))
+        elif isinstance(node, ast.Assign) and _single(node) is not None:
+            self.values.setdefault(_single(node) or "", []).append(node.value)
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            scope.paths[node.target.id] = scope.instance(class_named(node.annotation))
+            self.annotations[node.target.id] = class_named(node.annotation)
         elif isinstance(node, ast.Global | ast.Nonlocal):
-            outside.update(node.names)
-        for name in _otherwise_bound(node):
-            values.setdefault(name, []).append(None)
-    for name, found in values.items():
-        if name in outside or name in scope.paths:
-            continue
-        single = found[0] if len(found) == 1 and name not in imports else None
-        if single is not None:
-            scope.values[name] = single
+            self.outside.update(node.names)
         else:
-            scope.paths[name] = ()
-    for name, targets in imports.items():
-        if name not in values:
-            scope.paths[name] = tuple(dict.fromkeys(targets))[:_MOST_ALTERNATIVES]
+            for name in _otherwise_bound(node):
+                self.values.setdefault(name, []).append(None)
+
+    def bind(self, scope: Scope) -> None:
+        """Imports to their targets, annotated names to an instance, single assignments as such."""
+        for name, written in self.annotations.items():
+            scope.paths[name] = scope.instance(written)
+        for name, found in self.values.items():
+            if name in self.outside or name in scope.paths:
+                continue
+            single = found[0] if len(found) == 1 and name not in self.imports else None
+            if single is not None:
+                scope.values[name] = single
+            else:
+                scope.paths[name] = ()
+        for name, targets in self.imports.items():
+            if name not in self.values:
+                scope.paths[name] = tuple(dict.fromkeys(targets))[:_MOST_ALTERNATIVES]
 
 
-def _narrow(scope: Scope, body: Iterable[ast.stmt]) -> None:
+def _single(node: ast.Assign) -> str | None:
+    """The name that a plain assignment of one name binds."""
+    target = node.targets[0] if len(node.targets) == 1 else None
+    return target.id if isinstance(target, ast.Name) else None
+
+
+def _narrow(scope: Scope, nodes: Iterable[ast.AST]) -> None:
     """Where a function asks `isinstance(name, Class)`, the name may be that too."""
-    for node in own_nodes(body):
+    for node in nodes:
         if not isinstance(node, ast.Call) or len(node.args) != 2:  # noqa: PLR2004  name and classes
             continue
         named, classes = node.args
@@ -186,22 +214,16 @@ def own_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def _otherwise_bound(node: ast.AST) -> Iterator[str]:
-    """Names bound by anything but a plain assignment of one name or an import."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        yield node.name
-    elif isinstance(node, ast.ExceptHandler) and node.name:
-        yield node.name
+    """Names bound by anything but a plain assignment of one name, an annotation or an import."""
+    if isinstance(node, _NAMED):
+        if isinstance(node.name, str):
+            yield node.name
     elif isinstance(node, ast.Assign):
-        if len(node.targets) > 1 or not isinstance(node.targets[0], ast.Name):
-            yield from _stored(node.targets)
-    elif isinstance(node, ast.For | ast.AsyncFor | ast.comprehension | ast.AugAssign):
+        yield from _stored(node.targets)
+    elif isinstance(node, _TARGETED):
         yield from _stored([node.target])
-    elif isinstance(node, ast.NamedExpr):
-        yield node.target.id
     elif isinstance(node, ast.withitem) and node.optional_vars is not None:
         yield from _stored([node.optional_vars])
-    elif isinstance(node, ast.MatchAs | ast.MatchStar) and node.name:
-        yield node.name
 
 
 def _stored(targets: Iterable[ast.expr]) -> Iterator[str]:

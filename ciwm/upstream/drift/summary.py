@@ -6,6 +6,7 @@ import ast
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from ciwm.upstream.drift.on_self import FunctionNode, bound_by_blocks, self_targets
 from ciwm.upstream.drift.parsing import as_written, class_named, dotted
 from ciwm.upstream.drift.symbols import (
     KEYWORD_ONLY,
@@ -22,9 +23,7 @@ from ciwm.upstream.drift.symbols import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 _PROPERTIES = {"property", "cached_property", "functools.cached_property", "abstractproperty"}
-_ON_SELF = {"register_buffer", "register_parameter", "add_module", "register_module"}
 _FIELD_MAKERS = {"field", "Field", "attrib", "ib"}
 _ON_DEMAND_AT_MOST = 5_000
 
@@ -92,7 +91,7 @@ class SummaryReader:
         for part in ("handlers", "cases"):
             for branch in getattr(node, part, ()):
                 self.block(branch.body, scope, marks)
-        for target, _ in _bound_by_blocks(node):
+        for target, _ in bound_by_blocks(node):
             self._attribute(target, node, scope, marks)
 
     def _function(self, node: FunctionNode, scope: str, marks: tuple[str, ...]) -> None:
@@ -119,7 +118,7 @@ class SummaryReader:
             return
         types = {each.arg: class_named(each.annotation) for each in parameters}
         types |= {each.arg: class_named(each.annotation) for each in node.args.kwonlyargs}
-        for name, line, annotation, value in _self_targets(node.body, parameters[0].arg):
+        for name, line, annotation, value in self_targets(node.body, parameters[0].arg):
             held = class_named(annotation)
             if not held and isinstance(value, ast.Name):
                 held = types.get(value.id, "")
@@ -281,61 +280,6 @@ def _without_stubs(rows: Sequence[Symbol]) -> Sequence[Symbol]:
         row for row in rows if not any(mark.rpartition(".")[2] == "overload" for mark in row.marks)
     ]
     return kept or rows
-
-
-def _bound_by_blocks(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None]]:
-    if isinstance(node, ast.For | ast.AsyncFor):
-        yield node.target, None
-    elif isinstance(node, ast.With | ast.AsyncWith):
-        for item in node.items:
-            if item.optional_vars is not None:
-                yield item.optional_vars, item.context_expr
-
-
-def _self_targets(
-    body: Iterable[ast.stmt], name: str
-) -> Iterator[tuple[str, int, ast.expr | None, ast.expr | None]]:
-    """Attributes that a method sets on its first parameter: name, line, annotation, value."""
-    waiting: list[ast.stmt] = list(body)
-    while waiting:
-        node = waiting.pop(0)
-        if isinstance(node, FunctionNode | ast.ClassDef):
-            continue
-        pairs: list[tuple[ast.expr, ast.expr | None]] = list(_bound_by_blocks(node))
-        if isinstance(node, ast.Assign):
-            pairs = [(target, node.value) for target in node.targets]
-        elif isinstance(node, ast.AnnAssign):
-            pairs = [(node.target, node.value)]
-        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-            if named := _set_by_call(node.value, name):
-                yield named, node.lineno, None, None
-        annotation = node.annotation if isinstance(node, ast.AnnAssign) else None
-        for target, value in pairs:
-            for each in target.elts if isinstance(target, ast.Tuple | ast.List) else (target,):
-                if (
-                    isinstance(each, ast.Attribute)
-                    and isinstance(each.value, ast.Name)
-                    and each.value.id == name
-                ):
-                    yield each.attr, node.lineno, annotation, value if each is target else None
-        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
-            waiting.extend(
-                inner
-                for child in getattr(node, part, ())
-                for inner in (child.body if part in ("handlers", "cases") else (child,))
-            )
-
-
-def _set_by_call(call: ast.Call, name: str) -> str:
-    """The attribute set by `self.register_buffer("x", ...)` or `setattr(self, "x", ...)`."""
-    func, arguments = dotted(call.func), call.args
-    if func.partition(".")[0] == name and func.rpartition(".")[2] in _ON_SELF and arguments:
-        named = arguments[0]
-    elif func == "setattr" and len(arguments) > 1 and dotted(arguments[0]) == name:
-        named = arguments[1]
-    else:
-        return ""
-    return named.value if isinstance(named, ast.Constant) and isinstance(named.value, str) else ""
 
 
 def _strings(tree: ast.Module) -> list[str]:

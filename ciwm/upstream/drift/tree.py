@@ -64,7 +64,8 @@ class GitTree:
     def files(self) -> dict[str, str]:
         """Blob id by path; links are followed, submodules have no files here."""
         listed = read(self.repository, "ls-tree", "-r", "-z", "--full-tree", self.commit)
-        files, links = {}, {}
+        files: dict[str, str] = {}
+        links: dict[str, str] = {}
         for entry in listed.text.split("\0")[:-1]:
             meta, path = entry.split("\t", 1)
             mode, kind, blob = meta.split(" ")
@@ -86,7 +87,7 @@ class GitTree:
         for path in links:
             aim: str | None = path
             for _ in range(_LINKS_FOLLOWED):
-                aim = aims.get(aim or "", None)
+                aim = aims.get(aim or "")
                 if aim is None or aim in files:
                     break
             if aim in files:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from ciwm.upstream.drift.guards import branch_guards, copes, suppresses
 from ciwm.upstream.drift.scopes import Absolute, AnyFunction, Scope, function_scope
-from ciwm.upstream.drift.summary import FunctionNode, SummaryReader
+from ciwm.upstream.drift.summary import SummaryReader
 from ciwm.upstream.drift.uses import FileUses, Use
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ciwm.upstream.drift.index import Module
+    from ciwm.upstream.drift.on_self import FunctionNode
     from ciwm.upstream.drift.symbols import Summary
 
 _COPES = "behind an except or suppress that copes"

@@ -10,6 +10,7 @@ from ciwm.records import SyncReport, parse_record
 from tests.integration.sync.git_scene import Scene, new_repository
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     import pytest
@@ -34,7 +35,7 @@ class Bed:
     capsys: pytest.CaptureFixture[str]
     config: str = CONFIG
 
-    def release(self, subject: str, files: dict[str, str | bytes | None]) -> str:
+    def release(self, subject: str, files: Mapping[str, str | bytes | None]) -> str:
         """Commit files of upstream's package (None: removed); the new commit."""
         for name, content in files.items():
             if content is None:
@@ -46,7 +47,7 @@ class Bed:
         self.upstream.git("commit", "-q", "--allow-empty", "-m", subject)
         return self.upstream.git("rev-parse", "HEAD")
 
-    def use(self, files: dict[str, str | bytes], pin: str | None = None) -> None:
+    def use(self, files: Mapping[str, str | bytes], pin: str | None = None) -> None:
         """Commit files of the plugin, pinned to upstream's present commit."""
         for name, content in files.items():
             self.plugin.write(name, content)
@@ -80,7 +81,7 @@ class Bed:
 
 
 def drifted(
-    bed: Bed, old: dict[str, str], new: dict[str, str | None], plugin: str
+    bed: Bed, old: Mapping[str, str], new: Mapping[str, str | None], plugin: str
 ) -> list[Finding]:
     """What drifts under plug/code.py when upstream goes from the old files to the new ones."""
     bed.release("before", dict(old))

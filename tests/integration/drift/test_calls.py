@@ -121,10 +121,17 @@ def test_a_default_that_the_call_relies_on_is_soft_and_one_it_gives_is_nothing(b
 def test_overloads_are_stubs_and_branches_are_alternatives(bed: Bed) -> None:
     old = "def f(a, b): ...\n"
     new = (
-        "from typing import overload\n@overload\ndef f(a: int): ...\n@overload\ndef f(a: str): ...\n"
+        "from typing import overload\n@overload\ndef f(a: int): ...\n"
+        "@overload\ndef f(a: str): ...\n"
         "def f(a, b=1): ...\n"
     )
-    branches = "import sys\nif sys.version_info > (3, 12):\n    def g(a): ...\nelse:\n    def g(a, b): ...\n"
+    branches = (
+        "import sys\n"
+        "if sys.version_info > (3, 12):\n"
+        "    def g(a): ...\n"
+        "else:\n"
+        "    def g(a, b): ...\n"
+    )
     old_g = "def g(a, b): ...\n"
     found = drifted(
         bed,

@@ -51,7 +51,7 @@ def test_a_re_export_for_type_checkers_alone_does_not_help_at_run_time(bed: Bed)
     [("", True), ("__all__ = ['run']\n", False), ("__all__ = ['other']\nother = 1\n", True)],
 )
 def test_star_imports_bring_what_all_says_else_what_is_public(
-    bed: Bed, exports: str, gone: bool
+    bed: Bed, exports: str, *, gone: bool
 ) -> None:
     old = {"a.py": "from .b import *\n", "b.py": FUNCTION}
     new = {"b.py": f"{exports}{FUNCTION if exports else 'def _run(x): return x'}"}

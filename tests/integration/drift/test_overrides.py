@@ -28,7 +28,12 @@ def test_an_optional_parameter_that_upstream_passes_breaks_the_override(bed: Bed
 
 
 def test_one_that_nobody_in_upstream_passes_yet_is_soft(bed: Bed) -> None:
-    new = "class A:\n    def go(self, x, fast=False):\n        return x\ndef drive(a): return a.go(1)\n"
+    new = (
+        "class A:\n"
+        "    def go(self, x, fast=False):\n"
+        "        return x\n"
+        "def drive(a): return a.go(1)\n"
+    )
     [found] = drifted(bed, {"a.py": BASE}, {"a.py": new}, MINE)
     assert (found.kind, found.severity) == ("override signature", "soft")
 
@@ -40,7 +45,12 @@ def test_one_whose_callers_are_not_in_upstream_is_hard(bed: Bed) -> None:
 
 
 def test_an_override_that_takes_anything_accepts_new_parameters(bed: Bed) -> None:
-    plugin = "from engine.a import A\nclass Mine(A):\n    def go(self, *args, **kwargs):\n        return super().go(*args, **kwargs)\n"
+    plugin = (
+        "from engine.a import A\n"
+        "class Mine(A):\n"
+        "    def go(self, *args, **kwargs):\n"
+        "        return super().go(*args, **kwargs)\n"
+    )
     new = BASE.replace("x)", "x, fast=False)", 1)
     assert drifted(bed, {"a.py": BASE}, {"a.py": new}, plugin) == []
 
@@ -90,7 +100,15 @@ def test_a_changed_body_makes_a_copy_stale_but_not_one_that_calls_super(bed: Bed
 
 
 def test_comments_docstrings_layout_and_annotations_are_no_change_of_a_body(bed: Bed) -> None:
-    new = 'class A:\n    # so\n    def go(self, x: "int") -> int:\n        """Doc."""\n        return (\n            x\n        )\n'
+    new = (
+        "class A:\n"
+        "    # so\n"
+        '    def go(self, x: "int") -> int:\n'
+        '        """Doc."""\n'
+        "        return (\n"
+        "            x\n"
+        "        )\n"
+    )
     assert drifted(bed, {"a.py": BASE}, {"a.py": new}, MINE) == []
 
 
@@ -106,7 +124,14 @@ def test_every_commit_that_changed_the_body_is_named_newest_first(bed: Bed) -> N
 
 
 def test_an_override_that_upstream_deletes_changes_what_the_plugin_inherits(bed: Bed) -> None:
-    old = "class Top:\n    def go(self):\n        return 1\nclass A(Top):\n    def go(self):\n        return 2\n"
+    old = (
+        "class Top:\n"
+        "    def go(self):\n"
+        "        return 1\n"
+        "class A(Top):\n"
+        "    def go(self):\n"
+        "        return 2\n"
+    )
     new = "class Top:\n    def go(self):\n        return 1\nclass A(Top):\n    pass\n"
     [found] = drifted(
         bed, {"a.py": old}, {"a.py": new}, "from engine.a import A\nclass Mine(A):\n    pass\n"
@@ -120,7 +145,8 @@ def test_overrides_reach_through_the_plugin_s_own_classes(bed: Bed) -> None:
     bed.use(
         {
             "plug/middle.py": "from engine.a import A\nclass Middle(A):\n    pass\n",
-            "plug/code.py": "from plug.middle import Middle\nclass Mine(Middle):\n    def go(self, x): return 1\n",
+            "plug/code.py": "from plug.middle import Middle\n"
+            "class Mine(Middle):\n    def go(self, x): return 1\n",
         }
     )
     bed.release("after", {"a.py": "class A:\n    pass\n"})
@@ -128,7 +154,13 @@ def test_overrides_reach_through_the_plugin_s_own_classes(bed: Bed) -> None:
 
 
 def test_a_class_made_inside_a_function_overrides_too(bed: Bed) -> None:
-    plugin = "def make():\n    from engine.a import A\n    class Mine(A):\n        def go(self, x): return 1\n    return Mine\n"
+    plugin = (
+        "def make():\n"
+        "    from engine.a import A\n"
+        "    class Mine(A):\n"
+        "        def go(self, x): return 1\n"
+        "    return Mine\n"
+    )
     [found] = drifted(bed, {"a.py": BASE}, {"a.py": "class A:\n    pass\n"}, plugin)
     assert (found.kind, found.use) == ("orphaned override", "plug/code.py:4")
 
@@ -174,7 +206,12 @@ def test_setattr_and_class_attributes_are_patches_as_well(bed: Bed) -> None:
 
 def test_a_mock_of_something_gone_fails_and_one_of_a_changed_body_does_not_matter(bed: Bed) -> None:
     bed.release("before", {"a.py": RUN + "def walk(): return 1\n"})
-    test = "from unittest.mock import patch\n@patch('engine.a.run')\n@patch('engine.a.walk')\ndef test_it(a, b): ...\n"
+    test = (
+        "from unittest.mock import patch\n"
+        "@patch('engine.a.run')\n"
+        "@patch('engine.a.walk')\n"
+        "def test_it(a, b): ...\n"
+    )
     bed.use({"tests/test_it.py": test})
     bed.release("after", {"a.py": "def walk(): return 2\n"})
     found = bed.only()

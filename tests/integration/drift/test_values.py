@@ -12,7 +12,13 @@ if TYPE_CHECKING:
     from tests.integration.drift.bed import Bed
 
 ENUM = "import enum\nclass Mode(enum.Enum):\n    RAW = 'raw'\n    OTHER = 1\n"
-CONFIG = "from dataclasses import dataclass\n@dataclass\nclass Config:\n    size: int = 1\n    n: int = 2\n"
+CONFIG = (
+    "from dataclasses import dataclass\n"
+    "@dataclass\n"
+    "class Config:\n"
+    "    size: int = 1\n"
+    "    n: int = 2\n"
+)
 
 
 def test_an_enum_member_with_another_value_is_soft(bed: Bed) -> None:
@@ -83,7 +89,10 @@ def test_a_decorator_that_registers_counts_as_a_registration(bed: Bed) -> None:
 
 def test_an_entry_point_group_that_upstream_no_longer_loads_is_hard(bed: Bed) -> None:
     bed.release("before", {"a.py": "GROUP = 'engine.plugins'\n"})
-    setup = "from setuptools import setup\nsetup(entry_points={'engine.plugins': ['x = plug:x'], 'console_scripts': []})\n"
+    setup = (
+        "from setuptools import setup\n"
+        "setup(entry_points={'engine.plugins': ['x = plug:x'], 'console_scripts': []})\n"
+    )
     bed.use({"setup.py": setup, "pyproject.toml": '[project.entry-points."engine.plugins"]\n'})
     bed.release("after", {"a.py": "GROUP = 'engine.extensions'\n"})
     found = bed.only()
