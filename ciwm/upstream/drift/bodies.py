@@ -16,26 +16,39 @@ if TYPE_CHECKING:
     from ciwm.upstream.drift.pair import Worlds
     from ciwm.upstream.drift.tree import Tree
 
+_FILES_KEPT = 100
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class Bodies:
-    """Digests of definitions by contents and name; files are read when asked for."""
+    """Digests of definitions by contents and name; each is made when it is asked for."""
 
     def __init__(self) -> None:
-        self._digests: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._contents: dict[str, bytes | None] = {}
+        self._nodes: dict[str, dict[str, list[ast.stmt]]] = {}
+        self._digests: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def read(self, tree: Tree, blobs: Iterable[str]) -> None:
         """Read many files at once, so that asking for each costs no process."""
-        wanted = [blob for blob in dict.fromkeys(blobs) if blob not in self._digests]
-        for blob, content in tree.contents(wanted):
-            self._digests[blob] = _digests(content)
+        wanted = [blob for blob in dict.fromkeys(blobs) if blob not in self._contents]
+        self._contents |= dict(tree.contents(wanted))
 
     def of(self, tree: Tree, blob: str, name: str) -> tuple[str, ...]:
         """Digests of all definitions of a qualified name in a file; empty when there is none."""
-        if blob not in self._digests:
+        known = self._digests.get((blob, name))
+        if known is None:
             self.read(tree, [blob])
-        return self._digests.get(blob, {}).get(name, ())
+            found = self._definitions(blob).get(name, ())
+            known = self._digests[blob, name] = tuple(digest(node) for node in found)
+        return known
+
+    def _definitions(self, blob: str) -> dict[str, list[ast.stmt]]:
+        """The definitions of a file; those of the last few files are kept."""
+        if blob not in self._nodes:
+            while len(self._nodes) >= _FILES_KEPT:
+                del self._nodes[next(iter(self._nodes))]
+            self._nodes[blob] = _defined(self._contents.get(blob))
+        return self._nodes[blob]
 
     def differ(self, worlds: Worlds, old: tuple[str, str], new: tuple[str, str]) -> bool:
         """Whether a definition (module and name) at the pin differs from one at the target."""
@@ -54,21 +67,21 @@ class Bodies:
         return index.modules[module].blob if module in index.modules else ""
 
 
-def _digests(content: bytes | None) -> dict[str, tuple[str, ...]]:
+def _defined(content: bytes | None) -> dict[str, list[ast.stmt]]:
     try:
         tree = parsed(content or b"")
     except UnparsedError:
         return {}
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, list[ast.stmt]] = {}
     _walk(tree.body, "", found)
     return found
 
 
-def _walk(body: Iterable[ast.stmt], scope: str, found: dict[str, tuple[str, ...]]) -> None:
+def _walk(body: Iterable[ast.stmt], scope: str, found: dict[str, list[ast.stmt]]) -> None:
     for node in body:
         if isinstance(node, _Definition):
             name = f"{scope}{node.name}"
-            found[name] = (*found.get(name, ()), digest(node))
+            found.setdefault(name, []).append(node)
             if isinstance(node, ast.ClassDef):
                 _walk(node.body, f"{name}.", found)
         else:

@@ -12,6 +12,7 @@ from ciwm.records.sync_drift import Finding, UpstreamChange
 from ciwm.upstream.drift.blame import BUDGET_S, Blame, Blamer, Commit, file_steps
 from ciwm.upstream.drift.bodies import Bodies
 from ciwm.upstream.drift.calls import call_changes
+from ciwm.upstream.drift.index import no_collection
 from ciwm.upstream.drift.operators import operator_changes
 from ciwm.upstream.drift.overrides import deleted_overrides, override_changes
 from ciwm.upstream.drift.pair import Worlds
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from ciwm.upstream.drift.index import Index
     from ciwm.upstream.drift.pair import Change
     from ciwm.upstream.drift.surface import Surface
+    from ciwm.upstream.drift.uses import Use
 
 USES_LISTED = 50
 COMMITS_LISTED = 10
@@ -67,7 +69,8 @@ def worlds_of(surface: Surface, old: Index, new: Index) -> Worlds:
 def compared(surface: Surface, worlds: Worlds, is_test: Callable[[str], bool]) -> Compared:
     """Every finding, with the commits that are behind it where upstream's history is here."""
     bodies = Bodies()
-    changes = _changes(surface, worlds, bodies)
+    with no_collection():
+        changes = _changes(surface, worlds, bodies)
     groups: defaultdict[tuple[str, str], list[Change]] = defaultdict(list)
     for change in changes:
         groups[change.kind, change.symbol].append(change)
@@ -77,7 +80,7 @@ def compared(surface: Surface, worlds: Worlds, is_test: Callable[[str], bool]) -
 
 
 def _changes(surface: Surface, worlds: Worlds, bodies: Bodies) -> list[Change]:
-    uses = surface.uses
+    uses = [use for use in surface.uses if _concerns(worlds, use)]
     paths = {path for use in uses for path in use.paths}
     found = chain(
         removals(worlds, uses),
@@ -92,6 +95,11 @@ def _changes(surface: Surface, worlds: Worlds, bodies: Bodies) -> list[Change]:
         operator_changes(worlds, uses),
     )
     return list(dict.fromkeys(found))
+
+
+def _concerns(worlds: Worlds, use: Use) -> bool:
+    """Whether a use leads into upstream; most of a plugin's uses do not."""
+    return use.kind == "operator" or any(worlds.reached(path) for path in use.paths)
 
 
 def _blamer(worlds: Worlds, bodies: Bodies) -> tuple[Blamer | None, str]:

@@ -35,6 +35,20 @@ def _told(error: SyntaxError) -> str:
     return f"{where}{words} (as Python {platform.python_version()} reads it)"
 
 
+_CONTEXTS = (ast.Load, ast.Store, ast.Del)
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes below a node, in order; quicker than ast.iter_child_nodes, and without contexts."""
+    found: list[ast.AST] = []
+    for value in vars(node).values():
+        if type(value) is list:
+            found += [each for each in value if isinstance(each, ast.AST)]
+        elif isinstance(value, ast.AST) and not isinstance(value, _CONTEXTS):
+            found.append(value)
+    return found
+
+
 def dotted(node: ast.expr | None) -> str:
     """`a.b.c` for a chain of names; "" for anything else."""
     parts = []

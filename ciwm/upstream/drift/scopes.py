@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ciwm.upstream.drift.outcome import CALLED, SUPER
-from ciwm.upstream.drift.parsing import class_named, dotted
+from ciwm.upstream.drift.parsing import children, class_named, dotted
 from ciwm.upstream.drift.summary import imported_names
 
 if TYPE_CHECKING:
@@ -20,6 +20,16 @@ _NAMED = (
     ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler
     | ast.MatchAs | ast.MatchStar
 )  # fmt: skip
+_BINDERS = frozenset(
+    (
+        ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Global,
+        ast.Nonlocal, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler,
+        ast.MatchAs, ast.MatchStar, ast.For, ast.AsyncFor, ast.comprehension, ast.NamedExpr,
+        ast.withitem,
+    )
+)  # fmt: skip
+_LEAVES = frozenset((ast.Name, ast.Constant))
+_OWN_SCOPE = frozenset((ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef))
 _TARGETED = ast.For | ast.AsyncFor | ast.comprehension | ast.AugAssign | ast.NamedExpr
 _DEEPEST = 12
 _MOST_ALTERNATIVES = 4
@@ -150,6 +160,8 @@ class _Bindings:
 
     def add(self, node: ast.AST) -> None:
         """Note what one node binds."""
+        if type(node) not in _BINDERS:
+            return
         if isinstance(node, ast.Import | ast.ImportFrom):
             for name, target, _ in imported_names(node):
                 self.imports.setdefault(name, []).append(self.absolute(target))
@@ -204,13 +216,13 @@ def _narrow(scope: Scope, nodes: Iterable[ast.AST]) -> None:
 
 
 def own_nodes(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """All nodes of a function's body, in order, without those of functions and classes in it."""
+    """The nodes of a function's body, in order, without names, constants and inner scopes."""
     waiting = list(body)[::-1]
     while waiting:
         node = waiting.pop()
         yield node
-        if not isinstance(node, AnyFunction | ast.ClassDef):
-            waiting.extend(list(ast.iter_child_nodes(node))[::-1])
+        if type(node) not in _OWN_SCOPE:
+            waiting += [each for each in children(node)[::-1] if type(each) not in _LEAVES]
 
 
 def _otherwise_bound(node: ast.AST) -> Iterator[str]:

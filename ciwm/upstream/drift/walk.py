@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import ast
 from typing import TYPE_CHECKING
 
 from ciwm.upstream.drift.guards import branch_guards, copes, suppresses
+from ciwm.upstream.drift.parsing import children
 from ciwm.upstream.drift.scopes import Absolute, AnyFunction, Scope, function_scope
 from ciwm.upstream.drift.summary import SummaryReader
 from ciwm.upstream.drift.uses import FileUses, Use
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    import ast
+    from collections.abc import Callable, Iterable
 
     from ciwm.upstream.drift.index import Module
     from ciwm.upstream.drift.on_self import FunctionNode
@@ -32,6 +33,7 @@ class Walk:
         self.guards: list[str] = []
         self.owners: list[str] = []  # classes and functions around; functions are empty
         self.done: set[ast.AST] = set()
+        self.special: dict[type[ast.AST], Callable[..., None]] = {}
 
     def file(self, tree: ast.Module) -> FileUses:
         """Everything the file uses."""
@@ -41,15 +43,14 @@ class Walk:
 
     def visit(self, node: ast.AST) -> None:
         """Walk a node; nodes that need it have a method of their own."""
-        special = getattr(self, f"_visit_{type(node).__name__.lower()}", None)
-        if special is not None:
-            special(node)
-        else:
-            self.inside(node)
+        kind = type(node)
+        if kind not in self.special:
+            self.special[kind] = getattr(self, f"_visit_{kind.__name__.lower()}", self.inside)
+        self.special[kind](node)
 
     def inside(self, node: ast.AST) -> None:
         """Walk what a node holds."""
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             self.visit(child)
 
     def guarded(self, guard: str, nodes: Iterable[ast.AST]) -> None:
