@@ -49,12 +49,12 @@ def sync_report(
     fetched. Raises UsageError for revisions that cannot be compared, GitError for a shallow clone
     or a history that cannot be read; missing file contents make the report partial instead.
     """
-    if is_plugin(config):
-        return plugin_report(repository, upstream, downstream=downstream, config=config, now=now)
-    path_class = path_classifier(config.classes)
     offline = repository.from_top().without_fetching()
     if is_patch_queue(config):
         return patches_report(offline, upstream, downstream=downstream, config=config, now=now)
+    if is_plugin(config):
+        return plugin_report(repository, upstream, downstream=downstream, config=config, now=now)
+    path_class = path_classifier(config.classes)
     pair = find_pair(offline, upstream, downstream, config)
     ground = find_ground(offline, pair, config)
     if ground.style != "fork":
