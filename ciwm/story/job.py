@@ -32,6 +32,13 @@ if TYPE_CHECKING:
     from ciwm.records.run import Run
     from ciwm.waivers import Waiver
 
+_NO_CONFIGURATION = (
+    "there is no ciwm.toml: defaults for the sync cost, no build recipe, no benchmark"
+)
+_OF_THE_WORK_TREE = (
+    "neither base nor head has a configuration: that of the work tree is taken for both"
+)
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -136,7 +143,9 @@ def _configs(job: Job, compared: Compared) -> tuple[Config, Config]:
         head = config_at(job.repository, compared.head.sha)
         config = head or find_config(job.repository.path)
         base = config_at(job.repository, compared.base.sha) or config
-        if base is config:
+        if head is None and base is config:
+            job.say(_NO_CONFIGURATION if config == Config() else _OF_THE_WORK_TREE)
+        elif base is config:
             job.say("the base has no configuration: the policy is the head's, this once")
     gate = base.gate.model_copy(update=job.asked.policy)
     judged = {"gate": gate, "workload": _judged_as(base, config.workload)}

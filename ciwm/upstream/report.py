@@ -10,7 +10,7 @@ from ciwm.upstream.classes import path_classifier
 from ciwm.upstream.dates import committed_at
 from ciwm.upstream.fork import Told, fork_report
 from ciwm.upstream.names import readable_text
-from ciwm.upstream.pair import find_pair
+from ciwm.upstream.pair import UNRELATED_HINT, find_pair
 from ciwm.upstream.patch_queue.ground import is_patch_queue
 from ciwm.upstream.patch_queue.report import patches_report
 from ciwm.upstream.setting import repository_name
@@ -64,8 +64,7 @@ def _only_forks(ground: Ground) -> UsageError:
     return UsageError(
         f"{ground.pair.downstream_ref} is a {_KINDS[ground.style]} ({because}): "
         "only forks and patch queues can be reported on so far",
-        "if it is a fork with a history of its own, name the upstream commit it was made from: "
-        '[upstream] synced_to = "SHA"',
+        UNRELATED_HINT,
     )
 
 
