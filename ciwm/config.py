@@ -186,7 +186,8 @@ class UpstreamConfig(PullsConfig):
 class BuildConfig(Section):
     """The recipe; run by `sh -ec` in the worktree of the revision.
 
-    Secrets of the job do not reach it, but for the variables named in `pass_env`. A relative
+    Secrets of the job do not reach it, but for the variables named in `pass_env`; a private index
+    whose URL holds a password is one. A relative
     `python` with a slash (".venv/bin/python") is one that the recipe makes in the worktree.
     """
 
@@ -254,6 +255,8 @@ class WorkloadConfig(Section):
     """What is measured: a Python callable timed by the worker, or a command that reports itself.
 
     `files` are globs of the workload's own files besides the one named in `python`/`command`.
+    `imports_build` is false where a `python` workload's own process loads nothing of the build, as
+    when it starts the build's programs: then nobody checks that the two sides ran different code.
     """
 
     id: str
@@ -282,6 +285,8 @@ class WorkloadConfig(Section):
     """Seconds of calls before them, at least."""
     timeout_s: float = Field(default=900, gt=0)
     """Seconds after which a launch counts as hung."""
+    imports_build: bool = True
+    """false: its process only starts the build's programs, and loads nothing of it itself."""
 
     @field_validator("params", mode="before")
     @classmethod

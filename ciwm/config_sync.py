@@ -78,10 +78,17 @@ class RatingConfig(Section):
 
 
 class SyncConfig(Section):
-    """With `block`, `ciwm ci` fails a change that ends over budget; by its base's configuration."""
+    """With `block`, `ciwm ci` fails a change that ends over budget; by its base's configuration.
+
+    A report looks for culprits, and replays past syncs it does not know, for about so many seconds.
+    """
 
     block: bool = False
     """Whether `ciwm ci` fails a change that ends over budget."""
+    culprits_s: float = Field(default=20, ge=0)
+    """Seconds, about, for the upstream commits that bring the conflicts."""
+    history_s: float = Field(default=10, ge=0)
+    """Seconds, about, for replaying past syncs that are not known yet."""
     budget: BudgetConfig = BudgetConfig()
     """The most that is allowed; what is not stated has no limit."""
     hygiene: HygieneConfig = HygieneConfig()

@@ -69,7 +69,7 @@ def measured(
 def _config_of(call: Call, base: Revision) -> Config | None:
     """What base itself declares; one that this version cannot read tells nothing."""
     from ciwm.errors import ConfigError  # noqa: PLC0415
-    from ciwm.story.job import config_at  # noqa: PLC0415
+    from ciwm.story.files_at import config_at  # noqa: PLC0415
 
     try:
         return config_at(call.repository, base.sha)

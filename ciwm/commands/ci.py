@@ -28,7 +28,12 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--base", envvar="CIWM_BASE", metavar="REV", help="[default: by the event]")
 @click.option("--head", envvar="CIWM_HEAD", metavar="REV", help="[default: by the event]")
 @click.option("--upstream", envvar="CIWM_UPSTREAM", metavar="REV", help="[default: configured]")
-@click.option("--config", envvar="CIWM_CONFIG", type=FILE, help="Use this configuration for all.")
+@click.option(
+    "--config",
+    envvar="CIWM_CONFIG",
+    type=FILE,
+    help="Read this file: in the repository, each side's own; elsewhere, as it is for both.",
+)
 @click.option(
     "--fetch/--no-fetch",
     envvar="CIWM_FETCH",

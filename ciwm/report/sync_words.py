@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from ciwm.report.figures import plural
@@ -12,7 +13,9 @@ from ciwm.report.sync_states import state_facts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ciwm.records.sync import Conflicts, SyncReport
+    from ciwm.records.sync import Conflicts, Culprit, SyncReport
+
+AUTHORS_SHOWN = 2
 
 _FULL_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
@@ -108,7 +111,7 @@ def scanned(conflicts: Conflicts, quote: Callable[[str], str] = str) -> list[str
     sentences = []
     if first is not None:
         sentences.append(
-            f"Merges cleanly up to {quote(first.clean_up_to[:12])} "
+            f"You can merge up to {quote(first.clean_up_to[:12])} cleanly today "
             f"({first.index} of {plural(scan.total, 'main-line commit')}); "
             f"{quote(first.sha[:12])} is the first that conflicts."
         )
@@ -118,3 +121,16 @@ def scanned(conflicts: Conflicts, quote: Callable[[str], str] = str) -> list[str
             "a commit shown may stand for one shortly before it."
         )
     return sentences
+
+
+def authors_hit(culprit: Culprit) -> str:
+    """Whose commits a culprit's conflicts are in: the most commits first, a few of them."""
+    if culprit.hits is None:
+        return "not looked up"
+    commits = Counter(hit.author for hit in culprit.hits)
+    named = [
+        f"{author} ({count})" if count > 1 else author
+        for author, count in commits.most_common(AUTHORS_SHOWN)
+    ]
+    more = len(commits) - AUTHORS_SHOWN
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")

@@ -6,21 +6,21 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ciwm.config import FILE_NAMES, Config, find_config, parse_config, read_config
-from ciwm.errors import GitError, UsageError
+from ciwm.config import FILE_NAMES, Config, find_config, read_config
+from ciwm.errors import ConfigError, GitError, UsageError
+from ciwm.story.files_at import config_at, path_inside, waivers_at
 from ciwm.story.revisions import (
     BASE_REF,
     HEAD_REF,
     Compared,
     fetch_origin,
+    fetching,
     named,
     of_pull_request,
     of_push,
 )
 from ciwm.story.telling import Bump
 from ciwm.story.upstream_side import UpstreamSide, upstream_side
-from ciwm.waivers import FILE_NAME as WAIVERS
-from ciwm.waivers import parse_waivers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from ciwm.config import MetricConfig, WorkloadConfig
     from ciwm.git import Repository
     from ciwm.records.run import Run
-    from ciwm.waivers import Waiver
 
 _NO_CONFIGURATION = (
     "there is no ciwm.toml: defaults for the sync cost, no build recipe, no benchmark"
 )
-_OF_THE_WORK_TREE = (
-    "neither base nor head has a configuration: that of the work tree is taken for both"
+_HEADS_POLICY = (
+    "the base has no configuration: the policy is the head's, or where it has none either the work "
+    "tree's, this once"
 )
 
 
@@ -93,7 +93,7 @@ def bump_of(job: Job) -> Bump:
         check_sha=compared.check_sha,
         run_url=event.run_url if event else None,
         keep=_keeper(job, config),
-        waivers=waivers_at(job.repository, compared.base.sha),
+        waivers=waivers_at(_reading(job), compared.base.sha),
     )
 
 
@@ -137,19 +137,39 @@ def _implied(repository: Repository, event: Event | None) -> Compared:
 
 def _configs(job: Job, compared: Compared) -> tuple[Config, Config]:
     """The head's configuration, and the base's with the policy that was asked for."""
-    if job.asked.config is not None:
-        config = base = read_config(job.asked.config)
-    else:
-        head = config_at(job.repository, compared.head.sha)
-        config = head or find_config(job.repository.path)
-        base = config_at(job.repository, compared.base.sha) or config
-        if head is None and base is config:
-            job.say(_NO_CONFIGURATION if config == Config() else _OF_THE_WORK_TREE)
-        elif base is config:
-            job.say("the base has no configuration: the policy is the head's, this once")
+    config, base = _read_configs(job, compared)
+    if base is None:
+        job.say(_NO_CONFIGURATION if config == Config() else _HEADS_POLICY)
+        base = config
     gate = base.gate.model_copy(update=job.asked.policy)
     judged = {"gate": gate, "workload": _judged_as(base, config.workload)}
     return config.model_copy(update=judged), base.model_copy(update={"gate": gate})
+
+
+def _read_configs(job: Job, compared: Compared) -> tuple[Config, Config | None]:
+    """What head and base declare; None where the base declares nothing."""
+    names: Sequence[str] = FILE_NAMES
+    if job.asked.config is not None:
+        inside = path_inside(job.repository, job.asked.config)
+        if inside is None:  # nobody can change it by a commit: it is taken as it is
+            config = read_config(job.asked.config)
+            return config, config
+        names = (inside,)
+    repository = _reading(job)
+    head, base = (config_at(repository, side.sha, names) for side in (compared.head, compared.base))
+    if job.asked.config is None:
+        return head or find_config(job.repository.path), base
+    if head is None and base is None:
+        raise ConfigError(
+            f"neither head nor base has a configuration in {names[0]}",
+            "a file of the repository is read from its commits: commit it, or keep it elsewhere",
+        )
+    return head or Config(), base
+
+
+def _reading(job: Job) -> Repository:
+    """The repository, which fetches what a partial clone left out, where we may fetch."""
+    return fetching(job.repository, job.token) if job.asked.fetch else job.repository
 
 
 def _judged_as(base: Config, workloads: Sequence[WorkloadConfig]) -> tuple[WorkloadConfig, ...]:
@@ -168,23 +188,6 @@ def _both(
 ) -> dict[str, MetricConfig]:
     theirs = known.get(workload.id, {})
     return {name: theirs[name] for name in workload.declared_metrics if name in theirs}
-
-
-def config_at(repository: Repository, sha: str) -> Config | None:
-    """The configuration that a commit holds; None where it has none. Raises ConfigError."""
-    for name in FILE_NAMES:
-        found = repository.run("cat-file", "blob", f"{sha}:{name}", check=False)
-        if found.status == 0:
-            config = parse_config(found.stdout, source=f"{sha[:12]}:{name}")
-            if config is not None:
-                return config
-    return None
-
-
-def waivers_at(repository: Repository, sha: str) -> tuple[Waiver, ...]:
-    """The waivers that a commit holds; raises ConfigError."""
-    found = repository.run("cat-file", "blob", f"{sha}:{WAIVERS}", check=False)
-    return parse_waivers(found.stdout, f"{sha[:12]}:{WAIVERS}") if found.status == 0 else ()
 
 
 def _upstream(job: Job, config: Config) -> UpstreamSide:
