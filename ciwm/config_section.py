@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,7 +13,16 @@ _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 class Section(BaseModel):
     """One table; unknown keys, NaN and infinity are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+
+def section_of(annotation: Any) -> type[Section] | None:
+    """The table that a key of this type holds, alone, in a list or by name; None where none is."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation
+    return next(filter(None, map(section_of, get_args(annotation))), None)
 
 
 def with_percent(data: Any, name: str = "threshold") -> Any:

@@ -36,13 +36,21 @@ class Waiver(Section):
     """One accepted regression; everything but the metric has to be said."""
 
     series: str = _TEXT
+    """A glob for the series or its workload."""
     metric: str = "*"
+    """A glob for the metric."""
     ceiling_pct: float | None = Field(default=None, gt=0)
+    """How far it may go, in percent; also ceiling = "8%"."""
     ceiling_abs: float | None = Field(default=None, gt=0)
+    """How far, in the metric's unit, instead."""
     reason: str = _TEXT
+    """Why."""
     author: str = _TEXT
+    """Who accepts it."""
     issue: str = _TEXT
+    """Where it is tracked."""
     expires: date
+    """The last day on which it counts."""
 
     @model_validator(mode="before")
     @classmethod

@@ -115,7 +115,7 @@ def tell(story: Story) -> BumpReport:
 
     story.bump.directory.mkdir(parents=True, exist_ok=True)
     try:
-        for stage in (_sync, _build, _bench, _gate, _store):
+        for stage in (_sync, _check, _build, _bench, _gate, _store):
             stage(story)
     finally:
         release_builds()
@@ -196,11 +196,26 @@ def _sync_cost(
     return judged(named, policy, lambda path: path_class(path) == "ignored")
 
 
+def _check(story: Story) -> None:
+    """What is declared wrongly is told at once, not after two builds."""
+    from ciwm.bench.plan import check_workloads  # noqa: PLC0415
+
+    bump = story.bump
+    if not bump.config.workload or story.stop.is_set():
+        return
+    try:
+        check_workloads(bump.repository, bump.config, bump.head)
+    except CiwmError:
+        with story.stage("bench"):
+            raise
+        story.skip("build", "the workloads cannot be run as they are declared")
+
+
 def _build(story: Story) -> None:
     from ciwm.launch.builds import build  # noqa: PLC0415  each stage loads what it needs
 
     bump = story.bump
-    if story.stop.is_set():
+    if story.stop.is_set() or any(stage.name == "build" for stage in story.stages):
         return
     with story.stage("build"):
         for revision, config in ((bump.base, bump.base_config), (bump.head, bump.config)):

@@ -10,7 +10,7 @@ from ciwm.upstream.classes import path_classifier
 from ciwm.upstream.dates import committed_at
 from ciwm.upstream.fork import Effort, Told, fork_report
 from ciwm.upstream.names import readable_text
-from ciwm.upstream.pair import find_pair
+from ciwm.upstream.pair import UNRELATED_HINT, find_pair
 from ciwm.upstream.patch_queue.ground import is_patch_queue
 from ciwm.upstream.patch_queue.report import patches_report
 from ciwm.upstream.plugin import is_plugin, plugin_report
@@ -69,8 +69,7 @@ def _only_forks(ground: Ground) -> UsageError:
     return UsageError(
         f"{ground.pair.downstream_ref} is a {_KINDS[ground.style]} ({because}): "
         "[upstream] does not say how to report on it",
-        'a plugin: style = "plugin", pin and repository; a patch queue: patches and pin; a fork '
-        'with a history of its own: synced_to = "SHA" of the upstream commit it was made from',
+        UNRELATED_HINT,
     )
 
 

@@ -65,6 +65,7 @@ def test_a_timed_callable_without_metrics_has_a_step_time_in_seconds() -> None:
         ('[upstream]\nauthors = ["@jane repo:x/y"]', "@login or a mail address"),
         ('[upstream]\nmerged = { lable = "x" }', "unknown key upstream.merged.lable"),
         ('[upstream]\nmerged = { label = " " }', "words on one line"),
+        ('[workload]\nid = "w"', r"write \[\[workload\]\]"),
         ("[upstream]\npulls_days = 0", "greater than or equal to 1"),
         ('[[gate.series]]\nmatch = "a"', "state a threshold"),
         ('[[gate.series]]\nthreshold = "2%"\nthreshold_abs = 5', "not both"),
@@ -87,6 +88,29 @@ def test_an_unknown_key_gets_the_nearest_known_one() -> None:
     with pytest.raises(ConfigError) as raised:
         parsed("[gate]\nmax_launchs = 8")
     assert raised.value.hint == "did you mean max_launches?"
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("[gate]\nthresold = 3", "did you mean threshold?"),
+        ("[build]\nclases = 1", ""),  # like a key of [upstream], which is not the table in question
+        ('[[workload]]\nid = "w"\ncomand = "x"', "did you mean command?"),
+        ("[sync.budget]\nconflict = 1", "did you mean conflicts?"),
+        ("[gate]\nremote = 1", "remote is a key of [upstream]"),
+    ],
+)
+def test_a_suggestion_is_a_key_of_the_table_in_question(text: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        parsed(text)
+    assert raised.value.hint == hint
+
+
+def test_a_single_value_of_a_parameter_stands_for_a_list_of_one() -> None:
+    (workload,) = parsed(
+        '[[workload]]\nid = "w"\npython = "a.py:f"\nparams = { n = 1000, s = ["a", "b"] }'
+    ).workload
+    assert workload.params == {"n": (1000,), "s": ("a", "b")}
 
 
 def test_bytes_that_are_not_utf8_are_an_error_and_not_a_crash() -> None:
