@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from ciwm.errors import UsageError
+from ciwm.streams import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -110,7 +111,8 @@ class Runner:
 
     def _write(self, line: str) -> None:
         stream = self.stream or sys.stderr
-        stream.write(f"{line}\n")
+        write = stream.command if isinstance(stream, Stream) else stream.write
+        write(f"{line}\n")
         stream.flush()  # commands and a child's output share the log
 
     def _file(self, variable: str) -> Path | None:

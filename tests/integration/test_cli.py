@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ciwm import cli
-from ciwm.errors import BUG, INTERRUPTED, USAGE, VOID, IncomparableError
+from ciwm.errors import BUG, ENVIRONMENT, INTERRUPTED, USAGE, VOID, IncomparableError
 
 if TYPE_CHECKING:
     import click
@@ -122,3 +122,37 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     )
     assert done.stdout == "{\n"
     assert done.stderr == ""
+
+
+def in_shell(command: str) -> subprocess.CompletedProcess[str]:
+    program = f"ciwm() {{ '{sys.executable}' -m ciwm \"$@\"; }}; {command}"
+    return subprocess.run(
+        ["bash", "-c", program], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "(ciwm schema Run 2>&1; echo $? >&3) | true",
+        "(ciwm schema Run 2>&-; echo $? >&3) >/dev/null",
+        "(ciwm schema Run >&-; echo $? >&3)",
+    ],
+)
+def test_a_reader_that_goes_away_does_not_change_the_exit_code(command: str) -> None:
+    done = in_shell(f"exec 3>&1; {command}")
+    assert done.stdout.splitlines() == ["0"]
+
+
+def test_a_failure_told_to_nobody_keeps_its_exit_code() -> None:
+    done = in_shell("exec 3>&1; (ciwm build no-such-revision 2>&1; echo $? >&3) | true")
+    assert done.stdout.splitlines() == [str(USAGE)]
+    assert in_shell("ciwm build no-such-revision 2>&-").returncode == USAGE
+
+
+def test_an_answer_that_a_full_disk_swallows_ends_in_one_line_and_four() -> None:
+    done = in_shell("ciwm schema Run >/dev/full")
+    assert done.returncode == ENVIRONMENT
+    first, *rest = done.stderr.splitlines()
+    assert first == "error: cannot write standard output: No space left on device"
+    assert [line[:5] for line in rest] == ["hint:"]
