@@ -79,6 +79,7 @@ def group(directory: str, *, debug: bool) -> None:  # noqa: ARG001  main() reads
     """What an upstream sync costs, whether the workloads still run, and whether they got slower."""
     try:
         os.chdir(directory)
+        os.getcwd()  # noqa: PTH109  a folder that was deleted can be changed to
     except OSError as error:
         raise click.UsageError(f"-C {directory}: {error.strerror}") from error
 
