@@ -169,7 +169,8 @@ class UpstreamConfig(PullsConfig):
 class BuildConfig(Section):
     """The recipe; run by `sh -ec` in the worktree of the revision.
 
-    Secrets of the job do not reach it, but for the variables named in `pass_env`. A relative
+    Secrets of the job do not reach it, but for the variables named in `pass_env`; a private index
+    whose URL holds a password is one. A relative
     `python` with a slash (".venv/bin/python") is one that the recipe makes in the worktree.
     """
 
@@ -225,6 +226,8 @@ class WorkloadConfig(Section):
     """What is measured: a Python callable timed by the worker, or a command that reports itself.
 
     `files` are globs of the workload's own files besides the one named in `python`/`command`.
+    `imports_build` is false where a `python` workload's own process loads nothing of the build, as
+    when it starts the build's programs: then nobody checks that the two sides ran different code.
     """
 
     id: str
@@ -240,6 +243,7 @@ class WorkloadConfig(Section):
     warmup_iterations: int = Field(default=3, ge=0)
     warmup_s: float = Field(default=0.5, ge=0)
     timeout_s: float = Field(default=900, gt=0)
+    imports_build: bool = True
 
     @field_validator("id")
     @classmethod

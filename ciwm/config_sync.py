@@ -75,9 +75,14 @@ class RatingConfig(Section):
 
 
 class SyncConfig(Section):
-    """With `block`, `ciwm ci` fails a change that ends over budget; by its base's configuration."""
+    """With `block`, `ciwm ci` fails a change that ends over budget; by its base's configuration.
+
+    A report looks for culprits, and replays past syncs it does not know, for about so many seconds.
+    """
 
     block: bool = False
+    culprits_s: float = Field(default=20, ge=0)
+    history_s: float = Field(default=10, ge=0)
     budget: BudgetConfig = BudgetConfig()
     hygiene: HygieneConfig = HygieneConfig()
     rating: RatingConfig = RatingConfig()

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from ciwm.bench.cards import alone_on, cards_for, hidden
 from ciwm.launch.worker_job import Order, Site
-from ciwm.launch.worker_process import LOADED_NOTHING, Limits, run_launch
+from ciwm.launch.worker_process import Limits, run_launch
+from ciwm.records.run import LOADED_NOTHING
 
 if TYPE_CHECKING:
     import threading

@@ -13,6 +13,7 @@ from ciwm.records.environment import Environment
 Side = Literal["base", "head"]
 SIDES: tuple[Side, Side] = ("base", "head")
 Better = Literal["lower", "higher"]
+LOADED_NOTHING = "loaded nothing from its build"  # the detail of a launch that ended well otherwise
 ExitReason = Literal[
     "ok",  # ended by itself with samples for every declared series
     "failed",  # raised, or exited non-zero

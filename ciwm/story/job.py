@@ -8,21 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from ciwm.config import FILE_NAMES, Config, find_config, read_config
 from ciwm.errors import ConfigError, GitError, UsageError
-from ciwm.git import without_credentials
 from ciwm.story.files_at import config_at, path_inside, waivers_at
 from ciwm.story.revisions import (
     BASE_REF,
     HEAD_REF,
-    UPSTREAM_REF,
     Compared,
     fetch_origin,
-    fetch_upstream,
     fetching,
     named,
     of_pull_request,
     of_push,
 )
 from ciwm.story.telling import Bump
+from ciwm.story.upstream_side import UpstreamSide, upstream_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -70,14 +68,16 @@ def bump_of(job: Job) -> Bump:
         f"comparing {compared.head.ref} with {compared.base.ref}: {compared.why} "
         f"({compared.base.sha[:12]} -> {compared.head.sha[:12]})"
     )
+    upstream = _upstream(job, config)
     return Bump(
         repository=job.repository,
         base=compared.base,
         head=compared.head,
         config=config,
         base_config=base_config,
-        upstream=_upstream(job, config),
-        upstream_name=asked.upstream or _upstream_name(config),
+        upstream=upstream.ref,
+        upstream_name=upstream.name,
+        no_upstream=upstream.why_not,
         directory=asked.directory,
         seed=random.randrange(2**31) if asked.seed is None else asked.seed,
         name=event.repository if event else job.repository.path.name,
@@ -182,22 +182,14 @@ def _both(
     return {name: theirs[name] for name in workload.declared_metrics if name in theirs}
 
 
-def _upstream(job: Job, config: Config) -> str | None:
-    if job.asked.upstream is not None:
-        return job.asked.upstream
-    if job.asked.fetch and job.event is not None:
-        return fetch_upstream(job.repository, config.upstream, job.say)
-    remote = config.upstream.remote
-    if remote is None:
-        return None
-    known = job.repository.run("rev-parse", "--verify", "--quiet", UPSTREAM_REF, check=False)
-    return UPSTREAM_REF if known.status == 0 else f"{remote}/{config.upstream.branch}"
-
-
-def _upstream_name(config: Config) -> str:
-    """Upstream as people know it, not as we fetched it."""
-    upstream = config.upstream
-    return f"{upstream.remote or without_credentials(upstream.url or '')}/{upstream.branch}"
+def _upstream(job: Job, config: Config) -> UpstreamSide:
+    asked = job.asked
+    if asked.upstream is not None:
+        return UpstreamSide(asked.upstream, asked.upstream)
+    in_actions = job.event is not None
+    return upstream_side(
+        job.repository, config.upstream, job.say, fetch=asked.fetch, must_fetch=in_actions
+    )
 
 
 def _keeper(job: Job, config: Config) -> Callable[[Run], str] | None:

@@ -55,6 +55,7 @@ class Bump:
     run_url: str | None = None
     keep: Callable[[Run], str] | None = None
     waivers: tuple[Waiver, ...] = ()
+    no_upstream: str = ""
 
 
 def _unfolded(_title: str) -> AbstractContextManager[None]:
@@ -127,11 +128,14 @@ def tell(story: Story) -> BumpReport:
 def _sync(story: Story) -> None:
     bump = story.bump
     if bump.upstream is None:
-        story.skip("sync", "no upstream is configured")
+        story.skip("sync", bump.no_upstream or "no upstream is configured")
         return
     with story.stage("sync"):
         story.sync_base = _sync_cost(story, bump.upstream, bump.base)
-        story.sync = _sync_cost(story, bump.upstream, bump.head)
+        effort = bump.config.sync
+        story.sync = _sync_cost(
+            story, bump.upstream, bump.head, effort.culprits_s, history_s=effort.history_s
+        )
         _save(story, "sync-base.json", story.sync_base.to_json())
         _save(story, "sync.json", story.sync.to_json())
     if _over_budget(story) and story.stages[-1].status == "done":
@@ -146,7 +150,14 @@ def _over_budget(story: Story) -> bool:
     return story.bump.base_config.sync.block and gate is not None and not gate.ok
 
 
-def _sync_cost(story: Story, upstream: str, downstream: Revision) -> SyncReport:
+def _sync_cost(
+    story: Story,
+    upstream: str,
+    downstream: Revision,
+    culprits_s: float = 0,
+    *,
+    history_s: float | None = None,
+) -> SyncReport:
     from ciwm.policy.sync_gate import judged  # noqa: PLC0415
     from ciwm.upstream.classes import path_classifier  # noqa: PLC0415
     from ciwm.upstream.report import sync_report  # noqa: PLC0415
@@ -157,6 +168,8 @@ def _sync_cost(story: Story, upstream: str, downstream: Revision) -> SyncReport:
         downstream=downstream.sha,
         config=story.bump.config.upstream,
         now=datetime.now(timezone.utc),
+        culprits_s=culprits_s,
+        history_s=history_s,
     )
     shown = report.upstream.model_copy(update={"ref": story.bump.upstream_name})
     named = report.model_copy(update={"upstream": shown})

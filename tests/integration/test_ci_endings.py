@@ -70,7 +70,7 @@ def job(tmp_path: Path) -> Job:
 
 def test_the_push_of_an_annotated_tag_is_about_the_commit_it_names(job: Job) -> None:
     repository = job.fork.repository
-    sha = job.fork.commit({"a.py": "x = 1\n"}, branch="main").sha
+    sha = job.fork.commit({"a.py": "x = 1\n"}).sha
     repository.run(
         *("-c", "user.name=t", "-c", "user.email=t@example.org"),
         *("tag", "--annotate", "--message=v1", "v1", sha),
