@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 import os
@@ -31,6 +32,10 @@ COMMANDS = {
     "schema": "print the JSON Schema of the records",
     "sync-report": "what staying in sync with upstream costs",
 }
+
+
+# of what the system had no more: room, quota, memory, descriptors; or its disk failed
+_OUT_OF = {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO}
 
 
 class LazyGroup(click.Group):
@@ -115,8 +120,8 @@ def _run(arguments: Sequence[str], *, as_json: bool, debug: bool) -> int:
         )
     except (click.Abort, KeyboardInterrupt):
         return _fail("interrupted", "", INTERRUPTED, as_json=as_json, debug=debug)
-    except Exception:  # noqa: BLE001  the last line of defence: a bug of ours
-        return _bug(as_json=as_json, debug=debug)
+    except Exception as error:  # noqa: BLE001  the last line of defence
+        return _unforeseen(error, as_json=as_json, debug=debug)
     return result if isinstance(result, int) else 0
 
 
@@ -129,6 +134,15 @@ def _fail(message: str, hint: str, code: int, *, as_json: bool, debug: bool) -> 
     if hint:
         print(f"hint: {hint}", file=sys.stderr)
     return code
+
+
+def _unforeseen(error: Exception, *, as_json: bool, debug: bool) -> int:
+    """A file or a resource the system refuses is the environment's; the rest is a bug of ours."""
+    if not isinstance(error, OSError) or (error.filename is None and error.errno not in _OUT_OF):
+        return _bug(as_json=as_json, debug=debug)
+    where = f"{error.filename}: " if error.filename is not None else ""
+    message, hint = f"{where}{error.strerror or error}", "--debug shows where it was needed"
+    return _fail(message, hint, ENVIRONMENT, as_json=as_json, debug=debug)
 
 
 def _bug(*, as_json: bool, debug: bool) -> int:

@@ -156,3 +156,57 @@ def test_an_answer_that_a_full_disk_swallows_ends_in_one_line_and_four() -> None
     first, *rest = done.stderr.splitlines()
     assert first == "error: cannot write standard output: No space left on device"
     assert [line[:5] for line in rest] == ["hint:"]
+
+
+def without_git(tmp_path: Path, script: str | None, **variables: str) -> None:
+    """`ciwm build HEAD` with a PATH on which git is this script, or is not at all."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "env").symlink_to("/usr/bin/env")
+    if script is not None:
+        (tools / "git").write_text(script)
+        (tools / "git").chmod(0o755)
+    environment = {"PATH": str(tools), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-m", "ciwm", "build", "HEAD"],
+        env={**environment, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert done.returncode == ENVIRONMENT, done.stderr
+    assert done.stderr.startswith("error: git "), done.stderr
+    assert len(done.stderr.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        None,
+        "not a program",
+        "#!/no/such/interpreter\n",
+        "#!/bin/sh\necho 'fatal: broken' >&2; exit 1\n",
+    ],
+    ids=["none", "no program", "no interpreter", "fails"],
+)
+# where a variable of git's has to be hidden, git is started by `env`
+@pytest.mark.parametrize("variables", [{}, {"GIT_DIR": "x"}], ids=["plain", "by env"])
+def test_without_a_git_that_works_one_line_says_so(
+    tmp_path: Path, script: str | None, variables: dict[str, str]
+) -> None:
+    without_git(tmp_path, script, **variables)
+
+
+def test_a_current_folder_that_was_deleted_is_one_line() -> None:
+    done = in_shell(f"d=$(mktemp -d); cd $d; rmdir $d; PYTHONPATH={ROOT} ciwm sync-report")
+    assert done.returncode == USAGE, done.stderr
+    assert "error: -C .: No such file or directory" in done.stderr
+
+
+@pytest.mark.parametrize("folder", ["~nosuchuser/x", "/sys", "/proc/x"])
+def test_a_cache_folder_that_cannot_be_is_one_line(folder: str) -> None:
+    done = in_shell(f"CIWM_CACHE_DIR={folder!r} ciwm clean --dry-run")
+    assert done.returncode == ENVIRONMENT, done.stderr
+    assert done.stderr.startswith("error: "), done.stderr
+    assert folder in done.stderr
