@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,15 +10,10 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ciwm.config_mistakes import explained
 from ciwm.config_pulls import PullsConfig
-from ciwm.config_section import Section, with_percent
+from ciwm.config_section import Section, read_toml, with_percent
 from ciwm.config_sync import SyncConfig
 from ciwm.errors import ConfigError
 from ciwm.gate_config import BlockOn, GateConfig, OnDoubt, SeriesRule
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 Phase = Literal[
     "train",
@@ -383,12 +377,10 @@ def read_config(path: Path) -> Config:
 
 def parse_config(data: bytes, source: str) -> Config | None:
     """The configuration in a TOML text; None for a pyproject.toml without [tool.ciwm]."""
-    try:
-        table: Any = tomllib.loads(data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{source} is not TOML: {error}") from error
+    table: Any = read_toml(data, source)
     if source.endswith("pyproject.toml"):
-        table = table.get("tool", {}).get("ciwm")
+        tool = table.get("tool")
+        table = tool.get("ciwm") if isinstance(tool, dict) else None
         if table is None:
             return None
     try:

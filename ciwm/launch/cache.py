@@ -52,8 +52,13 @@ def cache_root() -> Path:
     import platformdirs  # noqa: PLC0415
 
     named = os.environ.get("CIWM_CACHE_DIR")
-    root = Path(named).expanduser() if named else platformdirs.user_cache_path("ciwm")
-    root = root.absolute()
+    try:
+        root = Path(named).expanduser() if named else platformdirs.user_cache_path("ciwm")
+        root = root.absolute()
+    except (OSError, RuntimeError) as error:
+        raise EnvironmentFailure(
+            f"there is no such cache folder: {named or error}", "set CIWM_CACHE_DIR to a folder"
+        ) from error
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -67,7 +72,13 @@ def cache_root() -> Path:
 def kind_directory(kind: Kind) -> Path:
     """The folder of one kind of entry, made when absent."""
     directory = cache_root() / kind
-    directory.mkdir(exist_ok=True)
+    try:
+        directory.mkdir(exist_ok=True)
+    except OSError as error:
+        raise EnvironmentFailure(
+            f"cannot make the cache folder {directory}: {error.strerror}",
+            "set CIWM_CACHE_DIR to a folder that can be written",
+        ) from error
     return directory
 
 

@@ -9,11 +9,12 @@ import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ciwm import __version__
 from ciwm.errors import ENVIRONMENT, INTERRUPTED, NO, OK, CiwmError
 from ciwm.records.bump import BumpReport, CheckConclusion, Stage, StageName, StageStatus
+from ciwm.story.saving import save, unsaved_stages, with_unsaved
 
 if TYPE_CHECKING:
     import threading
@@ -75,6 +76,7 @@ class Story:
     builds: tuple[BuildRecord, ...] = ()
     run: Run | None = None
     verdict: Verdict | None = None
+    unsaved: str = ""  # why a record is not on disk
 
     @contextmanager
     def stage(self, name: StageName) -> Iterator[None]:
@@ -110,10 +112,9 @@ class Story:
 
 
 def tell(story: Story) -> BumpReport:
-    """Run every stage, save every record under the bump's directory, and return the report."""
+    """Run every stage, save its records under the bump's directory, and return the report."""
     from ciwm.launch.builds import release_builds  # noqa: PLC0415
 
-    story.bump.directory.mkdir(parents=True, exist_ok=True)
     try:
         for stage in (_sync, _check, _build, _bench, _gate, _store):
             stage(story)
@@ -121,26 +122,7 @@ def tell(story: Story) -> BumpReport:
         release_builds()
     report = _report(story)
     _save(story, "report.json", report.to_json())
-    return report
-
-
-def could_not_begin(error: CiwmError, event_name: str, **known: Any) -> BumpReport:
-    """The report of a bump whose revisions or configuration could not be had.
-
-    It is posted like any other, so that a required check is never left pending.
-    """
-    stage = Stage(
-        name="fetch", status="failed", duration_s=0, message=error.message, hint=error.hint
-    )
-    return BumpReport(
-        generated_at=datetime.now(timezone.utc),
-        ciwm_version=__version__,
-        stages=(stage,),
-        conclusion="failure",
-        headline=f"Nothing was compared for this {event_name}: {error.message}",
-        exit_code=error.exit_code,
-        **known,
-    )
+    return _report(story) if story.unsaved else report
 
 
 def _sync(story: Story) -> None:
@@ -277,7 +259,10 @@ def _store(story: Story) -> None:
 
 
 def _save(story: Story, name: str, text: str) -> None:
-    (story.bump.directory / name).write_text(text, encoding="utf-8")
+    why = save(story.bump.directory / name, text)
+    if why:
+        story.unsaved = story.unsaved or why
+        story.progress(f"warning: {why}")
 
 
 def _report(story: Story) -> BumpReport:
@@ -294,7 +279,7 @@ def _report(story: Story) -> BumpReport:
         pull_request=bump.pull_request,
         check_sha=bump.check_sha or bump.head.sha,
         run_url=bump.run_url,
-        stages=tuple(story.stages),
+        stages=(*story.stages, *unsaved_stages(story.unsaved)),
         sync=story.sync,
         sync_base=story.sync_base,
         builds=story.builds,
@@ -306,7 +291,7 @@ def _report(story: Story) -> BumpReport:
         headline=headline(
             tuple(story.stages), story.builds, story.sync, story.verdict, story.sync_base
         ),
-        exit_code=exit_code,
+        exit_code=with_unsaved(exit_code, story.unsaved),
     )
 
 

@@ -135,3 +135,26 @@ def test_a_pyproject_without_our_table_is_no_configuration(tmp_path: Path) -> No
 def test_a_named_file_that_is_absent_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot read"):
         read_config(tmp_path / "absent.toml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[gate]\nmax_launches = {'9' * 5000}\n",
+        f"a = {'[' * 20000}{']' * 20000}\n",
+        '[build]\npython_path = ["a\\u0000b"]\n',
+        '[[workload]]\nid = "w"\npython = "w.py:f"\nfiles = ["\\u0000"]\n',
+        '[build.env]\n"a\\u0000" = "x"\n',
+    ],
+    ids=["long number", "nested", "python_path", "files", "key"],
+)
+def test_an_extreme_text_is_one_clear_line(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"ciwm\.toml") as raised:
+        parse_config(text.encode(), "ciwm.toml")
+    assert "\n" not in raised.value.message
+    assert len(raised.value.message) < 300
+
+
+@pytest.mark.parametrize("text", ["tool = 1\n", "[[tool]]\nciwm = 1\n", "tool = 'ciwm'\n"])
+def test_a_pyproject_whose_tool_is_no_table_has_no_configuration(text: str) -> None:
+    assert parse_config(text.encode(), "pyproject.toml") is None
