@@ -123,10 +123,12 @@ class _Bench:
             python_path=asked.config.build.python_path,
         )
         self._deadline = time.monotonic() + asked.config.gate.budget_s
+        self._last_number = 0
 
     def restore(self, launches: Sequence[Launch]) -> None:
         """Take over what an interrupted run measured; its launches' time is spent already."""
         self.launches = list(launches)
+        self._last_number = self.directory.last_number
         self.schedule.restore(launches)
         self._deadline -= sum(launch.duration_s for launch in launches)
         for launch in launches:
@@ -148,7 +150,7 @@ class _Bench:
                 break
             began = time.monotonic()
             try:
-                block = runner.run(turn, self.schedule, len(self.launches), self._deadline)
+                block = runner.run(turn, self.schedule, self._last_number, self._deadline)
             except DeviceError as error:
                 if self.stop.is_set() or self._left_s <= 0:
                     break
@@ -163,6 +165,7 @@ class _Bench:
 
     def _take(self, block: Sequence[Launch], took_s: float) -> None:
         self.launches += block
+        self._last_number = block[-1].number
         for launch in block:
             self._learn_software(launch)
         self.schedule.take(block, took_s)
