@@ -109,7 +109,7 @@ class Repository:
         with tempfile.TemporaryDirectory(prefix="ciwm-objects-") as folder:
             yield self.with_variables(
                 GIT_OBJECT_DIRECTORY=folder,
-                GIT_ALTERNATE_OBJECT_DIRECTORIES=_listed(str(store.resolve())),
+                GIT_ALTERNATE_OBJECT_DIRECTORIES=as_listed(str(store.resolve())),
             )
 
     def run(self, *arguments: str, check: bool = True, stdin: bytes | None = None) -> Completed:
@@ -238,8 +238,11 @@ class Repository:
         return Completed(status, bytes(stdout or b""), stderr)
 
 
-def _listed(path: str) -> str:
-    """A path as an item of a colon-separated list of git's; quoted where it has to be."""
+def as_listed(path: str) -> str:
+    """A path as an item of git's lists of object folders, quoted where it has to be.
+
+    Items are parted by colons in a variable, by newlines in a file.
+    """
     if not re.search(r'[:\n]|^"', path):
         return path
     escaped = re.sub(r'(["\\])', r"\\\1", path).replace("\n", "\\n")

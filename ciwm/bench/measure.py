@@ -19,6 +19,7 @@ from ciwm.bench.saved_request import SavedRequest, refuse_changes, saved, with_b
 from ciwm.bench.schedule import Schedule
 from ciwm.devices import describe_host
 from ciwm.errors import DeviceError, UsageError
+from ciwm.launch.files import refuse_unlistable
 from ciwm.launch.journal import read_journal
 from ciwm.launch.worker_job import JOURNAL, Site
 from ciwm.launch.workloads import WorkloadSource
@@ -47,6 +48,7 @@ def measure(
     folder holds a run already or the workloads cannot be run, EnvironmentFailure when the disk is
     full.
     """
+    refuse_unlistable(request.directory.absolute(), "the folder of the run")
     host = describe_host()
     now = datetime.now(timezone.utc)
     plan, files = make_plan(request)
