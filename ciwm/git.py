@@ -106,7 +106,10 @@ class Repository:
     def scratch_objects(self) -> Iterator[Repository]:
         """The same repository with new objects going to a temporary store, removed at the end."""
         store = self.path / self.text("rev-parse", "--git-path", "objects")
-        with tempfile.TemporaryDirectory(prefix="ciwm-objects-") as folder:
+        with tempfile.TemporaryDirectory(
+            prefix="ciwm-objects-",
+            ignore_cleanup_errors=True,  # a git that we were stopped in may still write there
+        ) as folder:
             yield self.with_variables(
                 GIT_OBJECT_DIRECTORY=folder,
                 GIT_ALTERNATE_OBJECT_DIRECTORIES=as_listed(str(store.resolve())),

@@ -105,10 +105,12 @@ def command(
     check_agent_file(agent_file)
     if not quiet:
         click.echo(f"sync-report: {downstream} against {upstream or 'upstream'} ...", err=True)
+    from ciwm.proc import interrupted_by_signals  # noqa: PLC0415
+
     asked = PullsAsked(wanted=pulls, offline=offline)
-    report = judged_report(
-        _measure(upstream, downstream, config_file, culprits_s, asked), config_file
-    )
+    with interrupted_by_signals():
+        measured = _measure(upstream, downstream, config_file, culprits_s, asked)
+        report = judged_report(measured, config_file)
     write_agent_report(report, agent_file)
     _print(report, as_json=as_json, as_markdown=as_markdown)
     if (as_json or as_markdown) and not quiet:
