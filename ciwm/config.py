@@ -48,6 +48,7 @@ __all__ = [
 ]
 
 FILE_NAMES = ("ciwm.toml", "pyproject.toml")
+LONGEST_ARGUMENT_BYTES = 2**17  # of execve on Linux, its final NUL included
 DEFAULT_CLASSES: dict[str, tuple[str, ...]] = {
     "tests": ("tests/**", "test/**", "**/tests/**", "**/test_*.py", "**/*_test.*"),
     "docs": ("docs/**", "**/*.md", "**/*.rst"),
@@ -181,7 +182,7 @@ class BuildConfig(Section):
     """The recipe; run by `sh -ec` in the worktree of the revision.
 
     Secrets of the job do not reach it, but for the variables named in `pass_env`; a private index
-    whose URL holds a password is one. A relative
+    whose URL holds a password is one. Another value of one is another build. A relative
     `python` with a slash (".venv/bin/python") is one that the recipe makes in the worktree.
     """
 
@@ -207,6 +208,11 @@ class BuildConfig(Section):
     def _one_argument(cls, value: str | None) -> str | None:
         if value is not None and (not value.strip() or "\0" in value):
             raise ValueError("must not be empty or hold a NUL character")
+        if value is not None and len(value.encode("utf-8", "replace")) >= LONGEST_ARGUMENT_BYTES:
+            raise ValueError(
+                "is longer than the 128 KiB that Linux hands to a process: put it into a script "
+                "of the repository, and run that"
+            )
         return value
 
     @field_validator("env")

@@ -93,10 +93,13 @@ class Repository:
     def scratch_objects(self) -> Iterator[Repository]:
         """The same repository with new objects going to a temporary store, removed at the end."""
         store = self.path / self.text("rev-parse", "--git-path", "objects")
-        with tempfile.TemporaryDirectory(prefix="ciwm-objects-") as folder:
+        with tempfile.TemporaryDirectory(
+            prefix="ciwm-objects-",
+            ignore_cleanup_errors=True,  # a git that we were stopped in may still write there
+        ) as folder:
             yield self.with_variables(
                 GIT_OBJECT_DIRECTORY=folder,
-                GIT_ALTERNATE_OBJECT_DIRECTORIES=_listed(str(store.resolve())),
+                GIT_ALTERNATE_OBJECT_DIRECTORIES=as_listed(str(store.resolve())),
             )
 
     def run(self, *arguments: str, check: bool = True, stdin: bytes | None = None) -> Completed:
@@ -205,8 +208,11 @@ class Repository:
         return [*(["env", *unset] if unset else []), "git", "-c", "core.quotePath=false"]
 
 
-def _listed(path: str) -> str:
-    """A path as an item of a colon-separated list of git's; quoted where it has to be."""
+def as_listed(path: str) -> str:
+    """A path as an item of git's lists of object folders, quoted where it has to be.
+
+    Items are parted by colons in a variable, by newlines in a file.
+    """
     if not re.search(r'[:\n]|^"', path):
         return path
     escaped = re.sub(r'(["\\])', r"\\\1", path).replace("\n", "\\n")

@@ -49,6 +49,7 @@ def test_a_timed_callable_without_metrics_has_a_step_time_in_seconds() -> None:
     [
         ("[gate]\nthresold = 3", "unknown key gate.thresold"),
         ("[build\n", "not TOML"),
+        (f'[build]\ncommand = "{"x" * 2**17}"', "put it into a script of the repository"),
         ('[gate]\nthreshold = "fast"', "percentage"),
         ('[gate]\nbudget = "soon"', "a time such as"),
         ('[[workload]]\nid = "a/b"\npython = "a.py:f"', "letters, digits"),
