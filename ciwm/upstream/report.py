@@ -49,7 +49,14 @@ def sync_report(
     path_class = path_classifier(config.classes)
     offline = repository.from_top().without_fetching()
     if is_patch_queue(config):
-        return patches_report(offline, upstream, downstream=downstream, config=config, now=now)
+        return patches_report(
+            offline,
+            upstream,
+            downstream=downstream,
+            config=config,
+            now=now,
+            culprits_s=culprits_s,
+        )
     pair = find_pair(offline, upstream, downstream, config)
     ground = find_ground(offline, pair, config)
     if ground.style != "fork":
