@@ -51,7 +51,14 @@ def sync_report(
     """
     offline = repository.from_top().without_fetching()
     if is_patch_queue(config):
-        return patches_report(offline, upstream, downstream=downstream, config=config, now=now)
+        return patches_report(
+            offline,
+            upstream,
+            downstream=downstream,
+            config=config,
+            now=now,
+            culprits_s=culprits_s,
+        )
     if is_plugin(config):
         return plugin_report(repository, upstream, downstream=downstream, config=config, now=now)
     path_class = path_classifier(config.classes)
