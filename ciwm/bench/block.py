@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from ciwm.launch.locks import CPU, card_lock
-from ciwm.launch.worker_process import LOADED_NOTHING, Limits, Order, Site, run_launch
+from ciwm.bench.cards import alone_on, cards_for, hidden
+from ciwm.launch.worker_job import Order, Site
+from ciwm.launch.worker_process import Limits, run_launch
+from ciwm.records.run import LOADED_NOTHING
 
 if TYPE_CHECKING:
     import threading
@@ -37,16 +39,16 @@ class BlockRunner:
         `done` launches came before in the run; `deadline` is monotonic time. Raises DeviceError
         when the card is not free in time.
         """
-        card = self._card()
-        left_s = max(deadline - time.monotonic(), 0.0)
-        with card_lock(card, timeout_s=left_s, on_wait=self.say, stop=self.stop) as held:
-            block: list[Launch] = []
+        workload = self.workloads[turn.workload]
+        cards = cards_for(workload, self.host)
+        block: list[Launch] = []
+        with alone_on(cards, deadline, self.say, self.stop) as held:
             for position, side in enumerate(turn.sides):
                 if self.stop.is_set() or not _wanted(side, block, turn, schedule):
                     continue
                 order = Order(
                     number=done + len(block) + 1,
-                    workload=self.workloads[turn.workload],
+                    workload=workload,
                     side=side,
                     block=turn.block,
                     attempt=turn.attempt,
@@ -55,17 +57,13 @@ class BlockRunner:
                 limits = Limits(
                     left_s=max(deadline - time.monotonic(), 0.0),
                     stop=self.stop,
-                    keep_open=(held, self.lock.fileno),
+                    keep_open=(*held, self.lock.fileno),
+                    variables=hidden(cards, self.host),
                 )
                 launch, _ = run_launch(order, self.site, limits)
                 block.append(launch)
-                self.say(describe(launch))
+                self.say(describe(launch, workload))
         return block
-
-    def _card(self) -> str:
-        """The card to lock: the first one, or the CPU of a host without any."""
-        cards = self.host.accelerators
-        return next((f"{c.vendor}-{c.uuid or c.index}" for c in cards), CPU)
 
 
 def _wanted(side: Side, block: list[Launch], turn: Turn, schedule: Schedule) -> bool:
@@ -73,6 +71,8 @@ def _wanted(side: Side, block: list[Launch], turn: Turn, schedule: Schedule) -> 
 
     Then only a side of which nothing is known yet is launched, to see whether it runs at all.
     """
+    if not schedule.is_built(side):
+        return False
     if all(launch.exit == "ok" for launch in block):
         return True
     if any(launch.exit in ("interrupted", "lost") for launch in block):
@@ -81,14 +81,15 @@ def _wanted(side: Side, block: list[Launch], turn: Turn, schedule: Schedule) -> 
     return not seen and not schedule.has_outcome(turn.workload, side)
 
 
-def describe(launch: Launch) -> str:
-    """One line on a launch: where it stands, how it ended, what it measured."""
+def describe(launch: Launch, workload: WorkloadConfig, who: str = "") -> str:
+    """One line on a launch of a side, or of whom it says: where it stands, how it ended."""
     attempt = f" (attempt {launch.attempt + 1})" if launch.attempt else ""
-    head = f"{launch.workload} block {launch.block + 1}{attempt} {launch.side}: "
+    head = f"{launch.workload} block {launch.block + 1}{attempt} {who or launch.side}: "
     took = f"{launch.duration_s:.2f} s"
     if launch.exit != "ok":
         return f"{head}{launch.exit} after {took}: {launch.detail}"
     note = f"; {launch.detail}" if launch.detail == LOADED_NOTHING else ""
-    medians = [f"{one.metric} P50 {median(one.values):.4g}" for one in launch.samples[:1]]
+    first = launch.samples[0]
+    unit = workload.declared_metrics[first.metric].unit
     more = f" (+{len(launch.samples) - 1} series)" if len(launch.samples) > 1 else ""
-    return f"{head}{took}, {', '.join(medians)}{more}{note}"
+    return f"{head}{took}, {first.metric} P50 {median(first.values):.4g} {unit}{more}{note}"

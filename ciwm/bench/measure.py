@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ciwm.bench.block import BlockRunner
+from ciwm.bench.cards import cards_for
 from ciwm.bench.plan import BenchRequest, make_plan, selected
 from ciwm.bench.run_directory import RUN, RunDirectory, held, refuse_used
 from ciwm.bench.saved_request import SavedRequest, refuse_changes, saved, with_budget
@@ -19,7 +20,7 @@ from ciwm.bench.schedule import Schedule
 from ciwm.devices import describe_host
 from ciwm.errors import DeviceError, UsageError
 from ciwm.launch.journal import read_journal
-from ciwm.launch.worker_process import JOURNAL, Site
+from ciwm.launch.worker_job import JOURNAL, Site
 from ciwm.launch.workloads import WorkloadSource
 from ciwm.records import SIDES, Arm, Run, read_record
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ciwm.config import Config
-    from ciwm.records import Environment, Launch, Plan, Side
+    from ciwm.records import BuildRecord, Environment, Launch, Plan, Side
 
 __all__ = ["BenchRequest", "measure", "resume"]
 
@@ -49,17 +50,18 @@ def measure(
     host = describe_host()
     now = datetime.now(timezone.utc)
     plan, files = make_plan(request)
+    for workload in selected(request.config, request.only):
+        cards_for(workload, host)
     refuse_used(request.directory)
     with held(request.directory) as directory:
         asked = saved(request, _run_id(request, now), now, host)
         bench = _Bench(directory, asked, plan, stop, on_progress)
-        built = request.base.ok and request.head.ok
-        if built:
+        if request.head.ok:
             source = WorkloadSource(request.repository, request.workloads_from)
-            for side in SIDES:
+            for side in bench.built:
                 source.materialise(files, bench.site.sources[side])
         directory.begin(asked, plan)
-        return bench.run() if built else bench.ended(_unbuilt(request), complete=False)
+        return bench.run() if request.head.ok else bench.ended(bench.unbuilt, complete=False)
 
 
 def resume(
@@ -108,13 +110,15 @@ class _Bench:
         self.plan = plan
         self.stop = stop
         self.say = on_progress
-        self.schedule = Schedule(plan, asked.config.gate)
+        builds: dict[Side, BuildRecord] = {"base": asked.base, "head": asked.head}
+        self.built = tuple(side for side in SIDES if builds[side].ok)
+        self.schedule = Schedule(plan, asked.config.gate, self.built)
         self.launches: list[Launch] = []
         self.arms = dict.fromkeys(SIDES, asked.environment)
         self.site = Site(
             directory=directory.path.resolve(),
             checkout=Path(asked.repository),
-            builds={"base": asked.base, "head": asked.head},
+            builds=builds,
             sources={side: directory.path.resolve() / "workloads" / side for side in SIDES},
             python_path=asked.config.build.python_path,
         )
@@ -190,7 +194,15 @@ class _Bench:
             budget = self.asked.config.gate.budget_s
             why = f"the budget of {budget:g} s is spent; undecided: {', '.join(undecided)}"
             return self.ended(why, complete=False)
+        if self.unbuilt:
+            return self.ended(f"{self.unbuilt}; head was run alone", complete=True)
         return self.ended(DECIDED, complete=True)
+
+    @property
+    def unbuilt(self) -> str:
+        """Which side has no build, and why; empty when both have one."""
+        arms = ((side, self.site.builds[side]) for side in SIDES)
+        return "; ".join(f"{s} did not build ({b.status})" for s, b in arms if not b.ok)
 
     def ended(self, why: str, *, complete: bool) -> Run:
         """The Run, written down, with the reason for its end."""
@@ -216,11 +228,6 @@ class _Bench:
         build = self.site.builds[side]
         environment: Environment = self.arms[side]
         return Arm(revision=build.revision, build=build, environment=environment)
-
-
-def _unbuilt(request: BenchRequest) -> str:
-    bad = [(s, b) for s, b in (("base", request.base), ("head", request.head)) if not b.ok]
-    return "; ".join(f"{side} did not build ({build.status})" for side, build in bad)
 
 
 def _run_id(request: BenchRequest, now: datetime) -> str:

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 from datetime import datetime  # noqa: TC003  pydantic reads annotations at run time
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ciwm.config import Config  # noqa: TC001
-from ciwm.errors import EnvironmentFailure, IncomparableError, UsageError
+from pydantic import ValidationError
+
+from ciwm.config import Config
+from ciwm.errors import BuildError, EnvironmentFailure, IncomparableError, UsageError
+from ciwm.launch.builds import hold_build
 from ciwm.records import BuildRecord, Environment, RecordFile, Revision
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ciwm.bench.plan import BenchRequest
+    from ciwm.git import Repository
 
 
 class SavedRequest(RecordFile):
-    """What a run was asked to do, and on which host it began."""
+    """What a run was asked to do, and on which host it began.
+
+    `settings` is the configuration as JSON; it is checked as ciwm.toml is, not as a record.
+    """
 
     id: str
     started_at: datetime
     repository: str
-    config: Config
+    settings: dict[str, Any]
     base: BuildRecord
     head: BuildRecord
     workloads_from: Revision
@@ -28,14 +36,22 @@ class SavedRequest(RecordFile):
     only: tuple[str, ...] = ()
     environment: Environment
 
+    @property
+    def config(self) -> Config:
+        """The configuration; raises UsageError when somebody changed the file."""
+        try:
+            return Config.model_validate(self.settings)
+        except ValidationError as error:
+            raise UsageError(f"the settings in request.json are damaged: {error}") from error
+
 
 def saved(request: BenchRequest, run_id: str, at: datetime, host: Environment) -> SavedRequest:
     """A request as it is written down."""
     return SavedRequest(
         id=run_id,
         started_at=at,
-        repository=str(request.repository.path.resolve()),
-        config=request.config,
+        repository=str(home(request.repository)),
+        settings=request.config.model_dump(mode="json"),
         base=request.base,
         head=request.head,
         workloads_from=request.workloads_from,
@@ -45,10 +61,15 @@ def saved(request: BenchRequest, run_id: str, at: datetime, host: Environment) -
     )
 
 
+def home(repository: Repository) -> Path:
+    """What a run remembers its repository by: the top of the checkout, or the bare repository."""
+    return (repository.root or repository.path).resolve()
+
+
 def with_budget(request: SavedRequest, budget_s: float) -> SavedRequest:
     """The request with another time budget."""
-    gate = request.config.gate.model_copy(update={"budget_s": budget_s})
-    return request.model_copy(update={"config": request.config.model_copy(update={"gate": gate})})
+    gate = {**request.settings["gate"], "budget_s": budget_s}
+    return request.model_copy(update={"settings": {**request.settings, "gate": gate}})
 
 
 def refuse_changes(old: SavedRequest, config: Config | None, host: Environment) -> None:
@@ -61,10 +82,16 @@ def refuse_changes(old: SavedRequest, config: Config | None, host: Environment) 
             "resume it where it was begun, or start a new run",
         )
     for side, build in (("base", old.base), ("head", old.head)):
-        if not Path(build.directory).is_dir():
+        if not build.ok:
             raise EnvironmentFailure(
-                f"the {side} build of this run is gone: {build.directory}", "start a new run"
+                f"the {side} of this run did not build ({build.status})", "start a new run"
             )
+        try:
+            hold_build(build)
+        except BuildError as error:
+            raise EnvironmentFailure(
+                f"cannot resume: {side}: {error.message}", "start a new run"
+            ) from error
     if config is not None:
         _refuse_other_config(old, config)
 

@@ -8,6 +8,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, cast
 
 from ciwm.policy import Watch
+from ciwm.records import SIDES
 from ciwm.stats.gate import block_order
 
 if TYPE_CHECKING:
@@ -28,10 +29,14 @@ class Turn:
 
 
 class Schedule:
-    """Asks the gate after each block; remembers what blocks took and how often they were tried."""
+    """Asks the gate after each block; remembers what blocks took and how often they were tried.
 
-    def __init__(self, plan: Plan, gate: GateConfig) -> None:
+    Where only one side built there is nothing to compare: one block shows whether it runs.
+    """
+
+    def __init__(self, plan: Plan, gate: GateConfig, built: Sequence[Side] = SIDES) -> None:
         self._plan = plan
+        self._built = tuple(built)
         self._watch = Watch(plan, gate)
         self._kept: Counter[str] = Counter()
         self._attempts: Counter[tuple[str, int]] = Counter()
@@ -44,19 +49,23 @@ class Schedule:
         """Workloads that need more launches and may have them."""
         return tuple(name for name in self._plan.workloads if self._open(name))
 
+    def is_built(self, side: Side) -> bool:
+        """Whether a side has a build that can be launched."""
+        return side in self._built
+
     def next_turn(self, left_s: float) -> Turn | None:
         """The next block that fits into the time left, judging by the workload's past ones."""
         names = self._plan.workloads
         for step in range(1, len(names) + 1):
             place = (self._last + step) % len(names)
             if self._open(names[place]) and self._fits(names[place], left_s):
-                self._last = place
                 return self._turn(names[place])
         return None
 
     def take(self, block: Sequence[Launch], took_s: float | None = None) -> bool:
         """Take the launches of one attempt; whether they count as evidence."""
         first = block[0]
+        self._last = self._plan.workloads.index(first.workload)
         self._attempts[first.workload, first.block] += 1
         self._outcomes |= {(one.workload, one.side) for one in block if _says_something(one)}
         counts = self._watch.add(block)
@@ -80,6 +89,8 @@ class Schedule:
 
     def _open(self, name: str) -> bool:
         per_block = self._plan.launches_per_side_in_block
+        if len(self._built) < len(SIDES):
+            return not any(self.has_outcome(name, side) for side in self._built)
         room = (self._kept[name] + 1) * per_block <= self._plan.max_launches
         return room and not self._watch.decided(name)
 
@@ -90,8 +101,8 @@ class Schedule:
     def _turn(self, name: str) -> Turn:
         block = self._kept[name]
         attempt = self._attempts[name, block]
-        sides = cast("tuple[Side, ...]", block_order(self._plan.seed, name, block, attempt))
-        return Turn(name, block, attempt, sides)
+        order = cast("tuple[Side, ...]", block_order(self._plan.seed, name, block, attempt))
+        return Turn(name, block, attempt, order)
 
 
 def _says_something(launch: Launch) -> bool:

@@ -33,19 +33,19 @@ class _Log:
         self._folds = os.environ.get("GITHUB_ACTIONS") == "true"
 
     def say(self, line: str) -> None:
-        click.echo(line, err=True)
+        with contextlib.suppress(OSError):  # nobody reads any more: measuring goes on
+            click.echo(line, err=True)
 
-    def chatter(self, line: str) -> None:
-        click.echo(line, err=True)
+    chatter = say
 
     @contextlib.contextmanager
     def group(self, title: str) -> Iterator[None]:
-        click.echo(f"::group::{title}" if self._folds else title, err=True)
+        self.say(f"::group::{title}" if self._folds else title)
         try:
             yield
         finally:
             if self._folds:
-                click.echo("::endgroup::", err=True)
+                self.say("::endgroup::")
 
 
 class _Terminal:
@@ -55,7 +55,8 @@ class _Terminal:
         from rich.console import Console  # noqa: PLC0415  only on a terminal
 
         self._console = Console(stderr=True, highlight=False)
-        self._status = self._console.status("")
+        # a lively spinner would take its CPU from what is being measured
+        self._status = self._console.status("", refresh_per_second=1)
 
     def __enter__(self) -> _Terminal:  # noqa: PYI034
         self._status.start()
@@ -86,7 +87,7 @@ class _Terminal:
 @contextlib.contextmanager
 def progress() -> Iterator[Progress]:
     """Progress as stderr can show it."""
-    if sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         with _Terminal() as terminal:
             yield terminal
     else:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import json
 import os
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from ciwm.credentials import masker
 from ciwm.errors import BuildError, CiwmError
@@ -18,7 +19,6 @@ from ciwm.records import BuildRecord, read_record
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable
-    from pathlib import Path
 
     from ciwm.config import BuildConfig
     from ciwm.git import Repository
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ciwm.launch.flock import Flock
     from ciwm.records.build import Revision
 
-__all__ = ["build", "recipe_environment", "release_builds"]
+__all__ = ["build", "hold_build", "recipe_environment", "release_builds"]
 
 NAME_DIGITS = 20
 
@@ -60,6 +60,29 @@ def build(
         reason = error.strerror or str(error)
         raise BuildError(f"cannot build in {job.directory}: {reason}", hint) from error
     return record
+
+
+def hold_build(record: BuildRecord) -> None:
+    """Keep a build of an earlier call from eviction, as `build` does with what it returns.
+
+    Raises BuildError when it is gone from the cache, or was made anew since.
+    """
+    directory = Path(record.directory).parent
+    if directory in _held:
+        return
+    lock = entry_lock(cast("Kind", directory.parent.name), directory.name)
+    if not lock.take(shared=True, timeout_s=0):
+        raise BuildError(f"{directory} is being made or removed by {lock.holder()}")
+    try:
+        found = read_record(directory / RECORD, BuildRecord)
+    except CiwmError as error:
+        lock.release()
+        raise BuildError(f"the build in {directory} is gone") from error
+    if (found.key, found.duration_s) != (record.key, record.duration_s):
+        lock.release()
+        raise BuildError(f"the build in {directory} was made anew since")
+    mark_used(directory)
+    _held[directory] = lock
 
 
 def release_builds() -> None:

@@ -19,8 +19,6 @@ def write_atomically(path: Path, text: str) -> None:
     try:
         with draft.open("w", encoding="utf-8") as file:
             file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
         draft.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):

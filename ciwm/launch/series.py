@@ -48,29 +48,38 @@ def family(workloads: Iterable[WorkloadConfig], gate: GateConfig) -> tuple[Serie
     found: list[Series] = []
     for workload in workloads:
         check_workload(workload)
-        found += [
-            Series(
-                series=case.series,
-                metric=name,
-                workload=workload.id,
-                unit=metric.unit,
-                better=metric.better,
-                threshold_pct=metric.threshold_pct or gate.threshold_pct,
-            )
-            for case in cases(workload)
-            for name, metric in workload.declared_metrics.items()
-        ]
+        found += declared(workload, gate)
     _refuse_twice("two workloads", [f"{one.series} {one.metric}" for one in found])
     return tuple(found)
 
 
+def declared(workload: WorkloadConfig, gate: GateConfig) -> list[Series]:
+    """Every series and metric that a workload declares, whether or not it could be run."""
+    return [
+        Series(
+            series=case.series,
+            metric=name,
+            workload=workload.id,
+            unit=metric.unit,
+            better=metric.better,
+            threshold_pct=metric.threshold_pct or gate.threshold_pct,
+            threshold_abs=metric.threshold_abs,
+        )
+        for case in cases(workload)
+        for name, metric in workload.declared_metrics.items()
+    ]
+
+
 def check_workload(workload: WorkloadConfig) -> None:
     """Raise ConfigError, with what to write instead, for a workload that cannot be launched."""
-    if workload.devices > 1:
+    texts = [workload.command, *(value for values in workload.params.values() for value in values)]
+    if any("\0" in text for text in texts if isinstance(text, str)):
+        raise ConfigError(f"workload {workload.id}: a command or parameter holds a NUL character")
+    if workload.devices > 1 and workload.python is not None:
         raise ConfigError(
-            f"workload {workload.id}: devices = {workload.devices}: this version launches on one "
-            "card",
-            "set devices = 1",
+            f"workload {workload.id}: devices = {workload.devices}: a python workload is one "
+            "process on one card",
+            "start the processes by a command, with torchrun say",
         )
     if workload.python is not None:
         _check_step_time(workload)

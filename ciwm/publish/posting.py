@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ciwm.errors import GitHubError
+from ciwm.errors import GitHubError, UsageError
 from ciwm.github import Check
 from ciwm.publish.check import NAME, TITLE_LIMIT, fitted, post_check
 from ciwm.publish.published import Posted, Problem, Published
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ciwm.records import BumpReport
 
 KEY = "bump"
+ANNOTATIONS_LIMIT = 150  # fifty a request; a publish takes at most eight
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,10 @@ class Target:
 
 @dataclass(frozen=True)
 class Texts:
-    """The rendered report: the comment (within 65,000 bytes) and the step summary (1 MiB)."""
+    """The rendered report: the comment (within 65,000 bytes) and the step summary (1 MiB).
+
+    Of the annotations the first 150 are shown.
+    """
 
     comment: str
     summary: str
@@ -55,11 +59,10 @@ def publish(
     """Post the comment, the check (or a status), the step summary and the outputs.
 
     Nothing here raises when GitHub refuses or is down: the report is at `saved` (written when it
-    is not there), and a warning says why and with which command to post it later.
+    is not there), and a warning says why and with which command to post it later. Raises
+    UsageError when `saved` or a file of the runner cannot be written.
     """
-    if not saved.exists():
-        saved.parent.mkdir(parents=True, exist_ok=True)
-        saved.write_text(report.to_json(), encoding="utf-8")
+    saved = _kept(report, saved)
     _tell_job(report, texts, runner, saved)
     posted, problems = _post(report, texts, target, github)
     command = _later(target, saved) if problems else None
@@ -71,6 +74,17 @@ def publish(
     return Published(
         posted=tuple(posted), problems=tuple(problems), report=str(saved), command=command
     )
+
+
+def _kept(report: BumpReport, saved: Path) -> Path:
+    """The file of the report, absolute, so that it can be posted from elsewhere."""
+    try:
+        if not saved.exists():
+            saved.parent.mkdir(parents=True, exist_ok=True)
+            saved.write_text(report.to_json(), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot keep the report in {saved}: {error.strerror}") from error
+    return saved.resolve()
 
 
 def _tell_job(report: BumpReport, texts: Texts, runner: Runner, saved: Path) -> None:
@@ -125,7 +139,7 @@ def _check(report: BumpReport, texts: Texts, target: Target, sha: str) -> Check:
         title=title if len(title) <= TITLE_LIMIT else title[: TITLE_LIMIT - 1] + "…",
         summary=fitted(texts.comment),
         details_url=report.run_url,
-        annotations=texts.annotations,
+        annotations=texts.annotations[:ANNOTATIONS_LIMIT],
     )
 
 

@@ -12,6 +12,7 @@ from ciwm.publish.published import Posted
 
 if TYPE_CHECKING:
     from ciwm.github import Comment, GitHub
+    from ciwm.publish.published import Done
 
 BODY_LIMIT = 65_536  # characters; GitHub refuses more
 TRIES = 3
@@ -61,11 +62,19 @@ def _settle(github: GitHub, repository: str, number: int, mine: list[Comment], b
     same = _normal(first.body) == _normal(body)
     if not same:
         github.edit_comment(repository, number, first.id, body)
-    for extra in more:
-        github.delete_comment(repository, number, extra.id)
-    return Posted(
-        what="comment", done="unchanged" if same else "edited", url=first.url, removed=len(more)
-    )
+    removed = _remove(github, repository, number, more)
+    done: Done = "unchanged" if same else "edited"
+    return Posted(what="comment", done=done, url=first.url, removed=removed)
+
+
+def _remove(github: GitHub, repository: str, number: int, comments: list[Comment]) -> int:
+    """How many duplicates were removed; what cannot be is found again by the next run."""
+    for removed, comment in enumerate(comments):
+        try:
+            github.delete_comment(repository, number, comment.id)
+        except GitHubError:
+            return removed
+    return len(comments)
 
 
 def _mine(github: GitHub, repository: str, number: int, key: str) -> list[Comment]:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ciwm.report.bump_kind import upstream_commits
 from ciwm.report.detail import Detail, folded, name, table, words
 from ciwm.report.figures import plural
 from ciwm.report.sync_details import sync_details
 from ciwm.report.sync_drift import drift_answer, drift_facts
+from ciwm.report.sync_gate import gate_lines, gate_section
+from ciwm.report.sync_words import lines
 
 if TYPE_CHECKING:
     from ciwm.records import SyncReport
@@ -19,12 +22,20 @@ _TITLES = ("Behind upstream", "We carry", "Changed on both sides", "Conflicts")
 def sync_part(head: SyncReport, base: SyncReport | None, detail: Detail) -> str:
     """What staying in sync costs at head, and at base where that differs.
 
-    A sync without conflicts folds into one line.
+    Where head leaves nothing to merge, the details are those of the merge it made. A sync still to
+    come that has no conflicts folds into one line.
     """
     if head.surface is not None:
         return _plugin_part(head, detail)
-    parts = (_costs(head, base), _against(head, base), sync_details(head, detail))
-    if _is_calm(head):
+    brought = upstream_commits(head, base)
+    faced = base if base is not None and brought and not head.behind.commits else head
+    parts = (
+        _costs(head, base),
+        gate_section(head),
+        _against(head, brought),
+        sync_details(faced, detail),
+    )
+    if _is_calm(head) and not brought:
         return folded(f"Sync with upstream: {_calm_line(head)}", *parts)
     return "\n\n".join(part for part in ("#### Sync with upstream", *parts) if part)
 
@@ -39,6 +50,8 @@ def _plugin_part(head: SyncReport, detail: Detail) -> str:
 
 
 def _is_calm(sync: SyncReport) -> bool:
+    if gate_lines(sync) or (sync.patches is not None and sync.patches.counts.fails):
+        return False
     return not sync.partial and (
         sync.behind.commits == 0 or (sync.conflicts is not None and not sync.conflicts.count)
     )
@@ -58,10 +71,9 @@ def _costs(head: SyncReport, base: SyncReport | None) -> str:
     return table(("", *_TITLES), [("base (before)", *before), ("head (after)", *after)])
 
 
-def _against(head: SyncReport, base: SyncReport | None) -> str:
+def _against(head: SyncReport, brought: int) -> str:
     told = f"Upstream is {name(head.upstream.ref)} at {name(head.upstream.sha[:12])}."
-    brought = base.behind.commits - head.behind.commits if base is not None else 0
-    if brought > 0:
+    if brought:
         told += f" This change brings in {plural(brought, 'upstream commit')}."
     return told
 
@@ -71,7 +83,7 @@ def _cells(sync: SyncReport) -> tuple[str, ...]:
     if sync.carried is not None:
         carried = (
             f"{plural(sync.carried.commits, 'commit')}, {plural(sync.carried.files, 'file')}, "
-            f"+{sync.carried.lines_added:,} −{sync.carried.lines_removed:,} lines"
+            + lines(sync.carried.lines_added, sync.carried.lines_removed)
         )
     overlap = "unknown" if sync.overlap is None else plural(sync.overlap.files, "file")
     return (_behind(sync), carried, overlap, _conflict_count(sync.conflicts))

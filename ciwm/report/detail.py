@@ -11,8 +11,9 @@ from ciwm.report.figures import plural
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-NAME_LIMIT = 120
+NAME_LIMIT = 160
 SENTENCE_LIMIT = 400
+METHOD_LIMIT = 800  # of how an interval was computed
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,14 @@ def longest(
 
 def clipped(text: str, limit: int) -> str:
     """Text cut to so many characters, with an ellipsis where it was cut."""
-    return text if len(text) <= limit else text[: limit - 1] + "…"
+    return text if len(text) <= limit else text[: max(0, limit - 1)] + "…"
 
 
 def shortened(text: str, limit: int) -> str:
     """Text cut in its middle to so many characters: both ends of a path matter."""
     if len(text) <= limit:
         return text
-    half = (limit - 1) // 2
+    half = max(0, limit - 1) // 2
     return f"{text[: limit - 1 - half]}…{text[-half:]}"
 
 
@@ -70,12 +71,20 @@ def shortened_lines(text: str, limit: int) -> str:
 
 def name(text: str) -> str:
     """A repository's name for something (path, ref, series) as a code span of bounded length."""
-    return code(shortened(text, NAME_LIMIT))
+    return _fitting(lambda kept: code(shortened(text, kept)), NAME_LIMIT)
 
 
 def words(text: str, limit: int = SENTENCE_LIMIT) -> str:
     """Words from outside, harmless in Markdown and of bounded length."""
-    return inline(clipped(text, limit))
+    return _fitting(lambda kept: inline(clipped(text, kept)), limit)
+
+
+def _fitting(escape: Callable[[int], str], limit: int) -> str:
+    """Escaped text of at most `limit` characters; an escape can be six times what it stands for."""
+    kept = limit
+    while len(escaped := escape(kept)) > limit:
+        kept = min(kept - 1, kept * limit // len(escaped))
+    return escaped
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

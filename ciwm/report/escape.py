@@ -12,7 +12,7 @@ import re
 # GitHub looks for @names, #numbers and URLs in the *rendered* text, where an entity or a backslash
 # has already gone; an invisible word joiner in between stays.
 _JOINER = "\u2060"
-_REFERENCE = re.compile(r"@(?=\w)|#(?=\d)|(?<=\bGH)-(?=\d)|:(?=//)|(?<=\bwww)\.", re.IGNORECASE)
+_REFERENCE = re.compile(r"@(?=\w)|#(?=\d)|(?<=\bGH)-(?=\d)|:(?=//)|\bwww(?=\.)", re.IGNORECASE)
 _MARKUP = re.compile(r"[&<>`*\[\]|\\~$#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _LINE_START = re.compile(r"(?:[-+=:/]|\d{1,9}[.)])")  # lists, headings, tables, bot commands
 _EVERY_MARK = re.compile(r"[!-/:-@\[-`{-~]")

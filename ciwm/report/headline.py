@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.report.figures import change, harm, plural
+from ciwm.report.bump_kind import upstream_commits
+from ciwm.report.changes import as_decided, seen
+from ciwm.report.figures import harm, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,6 +28,7 @@ def headline(
     builds: Sequence[BuildRecord],
     sync: SyncReport | None,
     verdict: Verdict | None,
+    sync_base: SyncReport | None = None,
 ) -> str:
     """What happened in one line of plain text: the worst news first, then what the sync costs.
 
@@ -36,7 +39,10 @@ def headline(
     judged = "" if broken else _judged(verdict)
     if verdict is None and not broken and not stopped:
         judged = "no benchmark ran"
-    parts = ("; ".join(part for part in (broken, judged, stopped) if part), _sync_cost(sync))
+    parts = (
+        "; ".join(part for part in (broken, judged, stopped) if part),
+        _sync_cost(sync, sync_base),
+    )
     line = ". ".join(part for part in parts if part)
     return line[0].upper() + line[1:]
 
@@ -48,7 +54,7 @@ def short(name: str, limit: int = _NAME_LIMIT) -> str:
 
 def rows_of(verdict: Verdict, outcome: SeriesOutcome) -> list[SeriesVerdict]:
     """The series of one outcome, the largest change for the worse first."""
-    rows = [row for row in verdict.series if row.outcome == outcome]
+    rows = [as_decided(row) for row in verdict.series if row.outcome == outcome]
     return sorted(rows, key=harm, reverse=True)
 
 
@@ -61,7 +67,7 @@ def _builds(builds: Sequence[BuildRecord]) -> str:
     if len(builds) > 1:
         side = "base" if broken[0] is builds[0] else "head"
     else:
-        side = short(broken[0].revision.ref)
+        side = f"revision {short(broken[0].revision.ref)}"
     ended = {"timeout": "ran out of time while building", "interrupted": "was interrupted building"}
     return f"{side} {ended.get(broken[0].status, 'does not build')}"
 
@@ -102,11 +108,11 @@ def _judged(verdict: Verdict | None) -> str:
 def _words(outcome: SeriesOutcome, rows: list[SeriesVerdict]) -> str:
     """What became of these, the largest change beside it."""
     worst = rows[0]
-    if outcome != "regressed" or not worst.ratio:
+    if outcome != "regressed" or not seen(worst):
         return _BLOCKING[outcome]
     words = "got slower" if all(_is_speed(row.unit) for row in rows) else "got worse"
     first = "worst: " if len(rows) > 1 else ""
-    return f"{words} ({first}{_named(worst)} {change(worst.ratio)})"
+    return f"{words} ({first}{_named(worst)} {seen(worst)})"
 
 
 def _named(row: SeriesVerdict) -> str:
@@ -132,9 +138,11 @@ def _fine(verdict: Verdict) -> str:
     return f"{line} ({', '.join(asides)})" if asides else line
 
 
-def _sync_cost(sync: SyncReport | None) -> str:
+def _sync_cost(sync: SyncReport | None, base: SyncReport | None) -> str:
     if sync is None:
         return ""
+    if brought := upstream_commits(sync, base):
+        return f"Upstream sync: brings in {plural(brought, 'commit')}{_faced(base)}"
     if sync.behind.commits == 0:
         return "Upstream sync: up to date"
     if sync.conflicts is None:
@@ -143,3 +151,12 @@ def _sync_cost(sync: SyncReport | None) -> str:
     if sync.conflicts.count:
         return f"Upstream sync: conflicts in {plural(sync.conflicts.count, 'file')}"
     return "Upstream sync: no conflicts"
+
+
+def _faced(base: SyncReport | None) -> str:
+    """What the merge had to resolve, as git sees it from base."""
+    if base is None or base.conflicts is None:
+        return ""
+    if not base.conflicts.count:
+        return " without conflicts"
+    return f", {plural(base.conflicts.count, 'file')} conflicted"

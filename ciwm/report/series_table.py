@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.records import SEVERITY
+from ciwm.report.changes import as_decided, interval, limit, seen
 from ciwm.report.detail import Detail, folded, more, name, table, words
-from ciwm.report.figures import change, harm, plural, quantity
+from ciwm.report.figures import harm, plural, quantity
+from ciwm.report.one_sided import needs_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,9 +35,8 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 def by_severity(verdict: Verdict) -> list[SeriesVerdict]:
     """All series: worst outcome first, within one the largest change for the worse first."""
-    return sorted(
-        verdict.series, key=lambda row: (SEVERITY.index(row.outcome), -harm(row), row.series)
-    )
+    rows = [as_decided(row) for row in verdict.series]
+    return sorted(rows, key=lambda row: (SEVERITY.index(row.outcome), -harm(row), row.series))
 
 
 def benchmarks_section(verdict: Verdict, detail: Detail, *, built: bool = True) -> str:
@@ -45,9 +46,8 @@ def benchmarks_section(verdict: Verdict, detail: Detail, *, built: bool = True) 
     """
     rows = by_severity(verdict)
     loud = [row for row in rows if built and row.outcome not in QUIET]
-    opened = _worst(loud, detail.rows)
-    hidden = [row for row in loud if row not in opened]
-    quiet = [row for row in rows if row not in loud]
+    opened, hidden = _worst(loud, detail.rows)
+    quiet = [row for row in rows if not built or row.outcome in QUIET]
     parts = [
         f"#### Benchmarks\n\n{_table(opened)}" if opened else "",
         _folded("more alarming", hidden, detail),
@@ -57,17 +57,18 @@ def benchmarks_section(verdict: Verdict, detail: Detail, *, built: bool = True) 
     return "\n\n".join(part for part in parts if part)
 
 
-def _worst(rows: Sequence[SeriesVerdict], limit: int) -> list[SeriesVerdict]:
-    """At most so many rows, the worst of every outcome, so that none hides another."""
-    if len(rows) <= limit:
-        return list(rows)
+def _worst(
+    rows: Sequence[SeriesVerdict], limit: int
+) -> tuple[list[SeriesVerdict], list[SeriesVerdict]]:
+    """At most so many rows, the worst of every outcome so that none hides another; and the rest."""
     places: dict[SeriesOutcome, int] = {}
-    ranked = []
-    for row in rows:
+    ranks = []
+    for number, row in enumerate(rows):
         places[row.outcome] = places.get(row.outcome, 0) + 1
-        ranked.append((places[row.outcome], row))
-    kept = sorted(ranked, key=lambda pair: pair[0])[:limit]
-    return [row for row in rows if any(row is one for _, one in kept)]
+        ranks.append((places[row.outcome], number))
+    kept = {number for _, number in sorted(ranks)[:limit]}
+    opened = [row for number, row in enumerate(rows) if number in kept]
+    return opened, [row for number, row in enumerate(rows) if number not in kept]
 
 
 def _folded(which: str, rows: Sequence[SeriesVerdict], detail: Detail) -> str:
@@ -105,7 +106,7 @@ def _cells(row: SeriesVerdict) -> tuple[str, ...]:
         _value(row.base_value, row.unit),
         _value(row.head_value, row.unit),
         _change(row),
-        _limit(row),
+        limit(row) if row.threshold_abs is None else words(limit(row)),
     )
 
 
@@ -118,14 +119,11 @@ def _value(value: float | None, unit: str) -> str:
 def _change(row: SeriesVerdict) -> str:
     """The change with its interval; where figures do not decide, the reason beside it."""
     reason = words(row.reason.removeprefix(f"{row.series} {row.metric}: "), _REASON_LIMIT)
-    if row.ratio is None:
+    figure, ends = seen(row), interval(row, " … ")
+    if not figure:
         return reason
-    text = f"**{change(row.ratio)}**"
-    if row.ci_low is not None and row.ci_high is not None:
-        text += f" ({change(row.ci_low)} … {change(row.ci_high)})"
-    return text if row.outcome in QUIET | {"regressed"} else f"{text}<br>{reason}"
-
-
-def _limit(row: SeriesVerdict) -> str:
-    sign = "+" if row.better == "lower" else "\N{MINUS SIGN}"
-    return f"{sign}{row.threshold_pct:g}%"
+    if row.ratio is None:  # then a unit, which is anybody's words, is in it
+        figure, ends = words(figure), words(ends)
+    text = f"**{figure}**" + (f" ({ends})" if ends else "")
+    plain = row.outcome in QUIET | {"regressed"} and not needs_words(row)
+    return text if plain else f"{text}<br>{reason}"

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 from ciwm.report.detail import Detail, folded, more, name, shortened_lines, table, words
 from ciwm.report.escape import code, fenced
 from ciwm.report.figures import plural
+from ciwm.report.sync_culprits import culprits
 from ciwm.report.sync_drift import drift_details
+from ciwm.report.sync_history import history_part
+from ciwm.report.sync_patches import patches_section
+from ciwm.report.sync_pulls import pulls_details
+from ciwm.report.sync_states import state_section
+from ciwm.report.sync_words import signed
 
 if TYPE_CHECKING:
     from ciwm.records.sync import Carried, Conflicts, Overlap, SyncReport
@@ -21,13 +27,23 @@ _FEW = 5
 
 def sync_details(report: SyncReport, detail: Detail) -> str:
     """The notes in the open, and the lists that `detail` has room for, folded."""
-    parts = [_notes(report), drift_details(report, detail)]
+    parts = [
+        _notes(report),
+        patches_section(report.patches, detail),
+        drift_details(report, detail),
+    ]
     if report.conflicts is not None and report.conflicts.files:
-        parts += [_conflicts(report.conflicts, detail), _hunks(report.conflicts, detail)]
+        parts += [
+            _conflicts(report.conflicts, detail),
+            culprits(report.conflicts, detail),
+            _hunks(report.conflicts, detail),
+        ]
+    parts.append(history_part(report, detail))
     if detail.items and report.carried is not None:
-        parts.append(_carried(report.carried, detail))
+        parts += [_carried(report.carried, detail), state_section(report.carried, detail)]
     if detail.items and report.overlap is not None and report.overlap.paths:
         parts.append(_overlap(report.overlap, detail))
+    parts.append(pulls_details(report.pulls, detail))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -67,8 +83,7 @@ def _carried(carried: Carried, detail: Detail) -> str:
         (
             words(cost.name, 60),
             f"{cost.files:,}",
-            f"+{cost.lines_added:,}",
-            f"−{cost.lines_removed:,}",
+            *signed(cost.lines_added, cost.lines_removed),
         )
         for cost in carried.classes[:_CLASSES]
     ]
@@ -77,7 +92,7 @@ def _carried(carried: Carried, detail: Detail) -> str:
         (code(commit.sha[:12]), f"{commit.authored_at:%Y-%m-%d}", words(commit.subject, 120))
         for commit in shown
     ]
-    already = f" ({carried.upstreamed_commits:,} more are upstream already)"
+    already = f" ({carried.upstreamed_commits:,} more already upstream)"
     return folded(
         f"What is carried: {plural(carried.files, 'file')}, {plural(carried.commits, 'commit')}"
         + (already if carried.upstreamed_commits else ""),

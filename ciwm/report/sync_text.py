@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from ciwm.report.detail import shortened
 from ciwm.report.escape import visible
 from ciwm.report.sync_drift import drift_style, show_drift
-from ciwm.report.sync_words import answer, facts, signed
+from ciwm.report.sync_gate import show_gate
+from ciwm.report.sync_history_text import show_history
+from ciwm.report.sync_patches import show_patches
+from ciwm.report.sync_pulls_text import show_pulls
+from ciwm.report.sync_shape import show_shape
+from ciwm.report.sync_states import show_states
+from ciwm.report.sync_words import answer, authors_hit, facts, scanned, signed
+from ciwm.report.text_table import show_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from rich.console import Console
 
     from ciwm.records.sync import Conflicts, SyncReport
@@ -23,6 +27,7 @@ if TYPE_CHECKING:
 FILES_SHOWN = 60
 COMMITS_SHOWN = 10
 SUBJECT_LENGTH = 200
+AUTHORS_LENGTH = 100
 OBJECTS_SHOWN = 5
 
 
@@ -30,22 +35,31 @@ def show_sync(report: SyncReport, console: Console) -> None:
     """Print the report."""
     console.print(Text(_plain(answer(report)), style=_style(report)), soft_wrap=False)
     console.print()
+    show_gate(report, console)
+    show_shape(report.shape, console)
     _show_facts(report, console)
+    show_patches(report.patches, console)
     if report.conflicts is not None and report.conflicts.files:
         _show_conflicts(report.conflicts, console)
+        _show_culprits(report.conflicts, console)
+    show_history(report, console)
     if report.carried is not None and report.carried.classes:
         rows = [
             (cost.name, str(cost.files), *signed(cost.lines_added, cost.lines_removed))
             for cost in report.carried.classes
         ]
-        _show_table("Carried, by path class", ("class", "files", "added", "removed"), rows, console)
+        show_table("Carried, by path class", ("class", "files", "added", "removed"), rows, console)
     if report.carried is not None and report.carried.list:
         _show_commits(report, console)
+    show_states(report.carried, console)
+    show_pulls(report.pulls, console)
     show_drift(report, console)
     _show_notes(report, console)
 
 
 def _style(report: SyncReport) -> str:
+    if report.patches is not None:
+        return "bold red" if report.patches.counts.fails else "bold green"
     if report.surface is not None:
         return drift_style(report)
     if report.behind.commits == 0:
@@ -68,8 +82,31 @@ def _show_conflicts(conflicts: Conflicts, console: Console) -> None:
     rows = [
         (file.path, file.kind, str(file.hunk_count or "")) for file in conflicts.files[:FILES_SHOWN]
     ]
-    _show_table("Conflicting files", ("file", "kind", "hunks"), rows, console)
+    show_table("Conflicting files", ("file", "kind", "hunks"), rows, console)
     _show_rest(conflicts.count - len(rows), "files", console)
+
+
+def _show_culprits(conflicts: Conflicts, console: Console) -> None:
+    if conflicts.scan is None:
+        return
+    console.print()
+    for sentence in scanned(conflicts):
+        console.print(Text(_plain(sentence)))
+    rows = [
+        (
+            culprit.sha[:12],
+            f"#{culprit.pr}" if culprit.pr else "",
+            str(len(culprit.files)),
+            shortened(authors_hit(culprit), AUTHORS_LENGTH),
+            shortened(culprit.subject, SUBJECT_LENGTH),
+        )
+        for culprit in conflicts.culprits[:FILES_SHOWN]
+    ]
+    if rows:
+        title = "Upstream commits that bring the conflicts, oldest first"
+        headers = ("commit", "PR", "files", "hits commits of", "subject")
+        show_table(title, headers, rows, console)
+        _show_rest(len(conflicts.culprits) - len(rows), "commits", console)
 
 
 def _show_commits(report: SyncReport, console: Console) -> None:
@@ -84,24 +121,8 @@ def _show_commits(report: SyncReport, console: Console) -> None:
         )
         for commit in carried.list[:COMMITS_SHOWN]
     ]
-    _show_table("Carried commits, newest first", ("commit", "authored", "subject"), rows, console)
+    show_table("Carried commits, newest first", ("commit", "authored", "subject"), rows, console)
     _show_rest(carried.commits - len(rows), "commits", console)
-
-
-def _show_table(
-    title: str, headers: Sequence[str], rows: Iterable[Sequence[str]], console: Console
-) -> None:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for header in headers:
-        number = header in ("files", "added", "removed", "hunks")
-        table.add_column(
-            header, justify="right" if number else "left", overflow="fold", no_wrap=number
-        )
-    for row in rows:
-        table.add_row(*(Text(_plain(cell)) for cell in row))
-    console.print()
-    console.print(Text(title, style="bold"))
-    console.print(table)
 
 
 def _show_rest(number: int, what: str, console: Console) -> None:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ciwm.records.run import Run
     from ciwm.records.sync import SyncReport
     from ciwm.records.verdict import Verdict
+    from ciwm.waivers import Waiver
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Bump:
 
     `base_config` builds the base and holds the gate's policy; `config` builds the head and
     declares the workloads: a pull request may not loosen its own gate. `keep` puts the run into
-    the store and says where; None where the job is not trusted to.
+    the store and says where; None where the job is not trusted to. `waivers` are base's too.
     """
 
     repository: Repository
@@ -52,6 +53,8 @@ class Bump:
     check_sha: str | None = None
     run_url: str | None = None
     keep: Callable[[Run], str] | None = None
+    waivers: tuple[Waiver, ...] = ()
+    no_upstream: str = ""
 
 
 def _unfolded(_title: str) -> AbstractContextManager[None]:
@@ -84,7 +87,9 @@ class Story:
             self._ended(name, "failed", started, error.message, error.hint)
             self.progress(f"{name} failed: {error.message}")
         else:
-            self._ended(name, "interrupted" if self.stop.is_set() else "done", started)
+            interrupted = self.stop.is_set()
+            said = self.run.stopped_because if interrupted and name == "bench" and self.run else ""
+            self._ended(name, "interrupted" if interrupted else "done", started, said)
 
     def skip(self, name: StageName, why: str) -> None:
         """Write down that a stage was not needed, and why."""
@@ -106,9 +111,14 @@ class Story:
 
 def tell(story: Story) -> BumpReport:
     """Run every stage, save every record under the bump's directory, and return the report."""
+    from ciwm.launch.builds import release_builds  # noqa: PLC0415
+
     story.bump.directory.mkdir(parents=True, exist_ok=True)
-    for stage in (_sync, _build, _bench, _gate, _store):
-        stage(story)
+    try:
+        for stage in (_sync, _build, _bench, _gate, _store):
+            stage(story)
+    finally:
+        release_builds()
     report = _report(story)
     _save(story, "report.json", report.to_json())
     return report
@@ -136,16 +146,38 @@ def could_not_begin(error: CiwmError, event_name: str, **known: Any) -> BumpRepo
 def _sync(story: Story) -> None:
     bump = story.bump
     if bump.upstream is None:
-        story.skip("sync", "no upstream is configured")
+        story.skip("sync", bump.no_upstream or "no upstream is configured")
         return
     with story.stage("sync"):
         story.sync_base = _sync_cost(story, bump.upstream, bump.base)
-        story.sync = _sync_cost(story, bump.upstream, bump.head)
+        effort = bump.config.sync
+        story.sync = _sync_cost(
+            story, bump.upstream, bump.head, effort.culprits_s, history_s=effort.history_s
+        )
         _save(story, "sync-base.json", story.sync_base.to_json())
         _save(story, "sync.json", story.sync.to_json())
+    if _over_budget(story) and story.stages[-1].status == "done":
+        over = "; ".join(story.sync.gate.over) if story.sync and story.sync.gate else ""
+        failed = {"status": "failed", "message": over, "hint": "see [sync] of ciwm.toml"}
+        story.stages[-1] = story.stages[-1].model_copy(update=failed)
 
 
-def _sync_cost(story: Story, upstream: str, downstream: Revision) -> SyncReport:
+def _over_budget(story: Story) -> bool:
+    """Whether head ends over a budget that the base's configuration makes a reason to block."""
+    gate = story.sync.gate if story.sync else None
+    return story.bump.base_config.sync.block and gate is not None and not gate.ok
+
+
+def _sync_cost(
+    story: Story,
+    upstream: str,
+    downstream: Revision,
+    culprits_s: float = 0,
+    *,
+    history_s: float | None = None,
+) -> SyncReport:
+    from ciwm.policy.sync_gate import judged  # noqa: PLC0415
+    from ciwm.upstream.classes import path_classifier  # noqa: PLC0415
     from ciwm.upstream.report import sync_report  # noqa: PLC0415
 
     report = sync_report(
@@ -154,9 +186,14 @@ def _sync_cost(story: Story, upstream: str, downstream: Revision) -> SyncReport:
         downstream=downstream.sha,
         config=story.bump.config.upstream,
         now=datetime.now(timezone.utc),
+        culprits_s=culprits_s,
+        history_s=history_s,
     )
     shown = report.upstream.model_copy(update={"ref": story.bump.upstream_name})
-    return report.model_copy(update={"upstream": shown})
+    named = report.model_copy(update={"upstream": shown})
+    policy = story.bump.base_config.sync
+    path_class = path_classifier({"ignored": policy.hygiene.ignore})
+    return judged(named, policy, lambda path: path_class(path) == "ignored")
 
 
 def _build(story: Story) -> None:
@@ -176,9 +213,10 @@ def _build(story: Story) -> None:
 
 def _bench(story: Story) -> None:
     from ciwm.bench.measure import BenchRequest, measure  # noqa: PLC0415
+    from ciwm.story.calibrating import known_calibration  # noqa: PLC0415
 
     bump = story.bump
-    if not bump.config.workload:
+    if not bump.config.workload and not bump.base_config.workload:
         story.skip("bench", "no workload is declared: add [[workload]] to ciwm.toml")
         return
     if len(story.builds) != 2 or story.stop.is_set():  # noqa: PLR2004  base and head
@@ -188,7 +226,10 @@ def _bench(story: Story) -> None:
         story.run = measure(
             BenchRequest(
                 repository=bump.repository,
-                config=bump.config,
+                config=bump.config.model_copy(update={"gate": bump.base_config.gate}),
+                base_config=bump.base_config,
+                base_decides=True,
+                calibration=known_calibration(bump.repository, bump.base_config, story.progress),
                 base=base,
                 head=head,
                 workloads_from=bump.head,
@@ -201,13 +242,15 @@ def _bench(story: Story) -> None:
 
 
 def _gate(story: Story) -> None:
-    from ciwm.policy import decide  # noqa: PLC0415
+    from ciwm.policy import Waivers, decide  # noqa: PLC0415
 
     run = story.run
     if run is None:
         return
     with story.stage("gate"):
-        story.verdict = decide(run, story.bump.base_config.gate)
+        waivers = Waivers(story.bump.waivers, datetime.now(timezone.utc).date())
+        gate = story.bump.base_config.gate
+        story.verdict = decide(run, gate, waivers=waivers if waivers.list else None)
         _save(story, "verdict.json", story.verdict.to_json())
 
 
@@ -245,7 +288,9 @@ def _report(story: Story) -> BumpReport:
         run_summary=run.stopped_because if run else None,
         verdict=story.verdict,
         conclusion=_conclusion(story, exit_code),
-        headline=headline(tuple(story.stages), story.builds, story.sync, story.verdict),
+        headline=headline(
+            tuple(story.stages), story.builds, story.sync, story.verdict, story.sync_base
+        ),
         exit_code=exit_code,
     )
 
@@ -257,7 +302,7 @@ def _exit_code(story: Story) -> int:
     if story.stop.is_set():
         return INTERRUPTED
     decided = exit_code(story.verdict, story.bump.base_config.gate) if story.verdict else OK
-    if decided == NO or _head_does_not_build(story):
+    if decided == NO or _head_does_not_build(story) or _over_budget(story):
         return NO
     if any(stage.status == "failed" and stage.name != "store" for stage in story.stages):
         return ENVIRONMENT  # history that could not be kept is a warning, not an answer

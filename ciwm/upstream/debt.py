@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from ciwm.records.sync import ClassCost
+from ciwm.records.sync import Additive, ClassCost, Deleted, Intrusive
 from ciwm.upstream.reading import read
 
 if TYPE_CHECKING:
@@ -84,4 +84,35 @@ def class_costs(
     )
     return tuple(
         sorted(costs, key=lambda cost: (-cost.lines_added - cost.lines_removed, cost.name))
+    )
+
+
+def additive(changes: Sequence[Change], counts: Mapping[str, LineCount]) -> Additive:
+    """New files."""
+    files, added, _ = _total(changes, counts, "A")
+    return Additive(files=files, lines_added=added)
+
+
+def intrusive(changes: Sequence[Change], counts: Mapping[str, LineCount]) -> Intrusive:
+    """Files changed in place, in content or in type."""
+    files, added, removed = _total(changes, counts, "MT")
+    return Intrusive(files=files, lines_added=added, lines_removed=removed)
+
+
+def deleted(changes: Sequence[Change], counts: Mapping[str, LineCount]) -> Deleted:
+    """Removed files."""
+    files, _, removed = _total(changes, counts, "D")
+    return Deleted(files=files, lines_removed=removed)
+
+
+def _total(
+    changes: Sequence[Change], counts: Mapping[str, LineCount], statuses: str
+) -> tuple[int, int, int]:
+    """Files, lines added and lines removed of the changes with one of git's status letters."""
+    chosen = [change for change in changes if change.status in statuses]
+    lines = [counts.get(change.path, NO_LINES) for change in chosen]
+    return (
+        len(chosen),
+        sum(count.added or 0 for count in lines),
+        sum(count.removed or 0 for count in lines),
     )

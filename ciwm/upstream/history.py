@@ -38,16 +38,13 @@ class History:
         """Non-merge downstream commits that upstream has as patches: the - of `git cherry`."""
         return sum(sha in self.equal for sha in self.downstream)
 
-    def main_line(self, tip: str) -> int:
-        """How many of upstream's own commits first parents lead through, starting at its tip."""
-        length = 0
+    def main_line(self, tip: str) -> list[str]:
+        """Upstream's own commits that first parents lead through from its tip, newest first."""
+        line = []
         while tip in self.upstream:
-            length += 1
-            parents = self.upstream[tip]
-            if not parents:
-                break
-            tip = parents[0]
-        return length
+            line.append(tip)
+            tip = next(iter(self.upstream[tip]), "")
+        return line
 
 
 def plain(side: Mapping[str, tuple[str, ...]]) -> list[str]:

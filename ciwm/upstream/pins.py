@@ -1,4 +1,4 @@
-"""Which upstream a plugin says it is made for, from its own files at the revision reported on."""
+"""Which upstream a plugin says it is made for: read from its files at the revision reported on."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _whole(content: str, path: str) -> str:
     if not words or not _REVISION.fullmatch(words):
         raise UsageError(
             f"{path} holds no commit, tag or version: {words[:60]!r}",
-            "say what to look for in it: pin = { file = '...', pattern = 'commit: (.+)' }",
+            'say what to look for in it: pin = { file = "...", pattern = "vllm_commit: (\\\\S+)" }',
         )
     return words
 

@@ -34,7 +34,10 @@ class Journal:
 
     def add(self, series: str, metric: str, value: float) -> None:
         """Gather one sample."""
-        self._values.setdefault((series, metric), []).append(value)
+        key = (series, metric)
+        if key not in self._values:
+            self._values[key] = []
+        self._values[key].append(value)
         self._count += 1
 
     def tick(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Dict, Iterable, List, Optional, Set
 
 from .problem import Problem
 
-INSTALLED = (os.sep + "site-packages" + os.sep, os.sep + "dist-packages" + os.sep)
+INSTALLED = ("site-packages", "dist-packages")
 
 
 def loaded_files() -> Set[str]:
@@ -57,11 +57,17 @@ def _interpreter_folders() -> List[str]:
 
 
 def _owner(path: str, foreign: Dict[str, str]) -> Optional[str]:
-    """The name of the foreign folder a file is in; what is installed in a checkout is nobody's."""
+    """The name of the foreign folder a file is in.
+
+    What is installed there, and what is in a hidden folder (a venv, a cache of compiled kernels),
+    is not the code of that side.
+    """
     for folder, name in foreign.items():
         root = os.path.realpath(folder)
-        if _inside(path, [root]) and not any(part in path[len(root) :] for part in INSTALLED):
-            return name
+        if _inside(path, [root]):
+            parts = path[len(root) :].split(os.sep)
+            if not any(part in INSTALLED or part.startswith(".") for part in parts):
+                return name
     return None
 
 

@@ -36,15 +36,13 @@ def check_tensor(result: Any) -> None:
 
 def positive_time(value: float, series: str) -> float:
     """A time that a ratio can be made of; raises Problem for zero, NaN and infinity."""
-    if not math.isfinite(value) or value <= 0:
+    if not 0 < value < math.inf:
         raise Problem("invalid", f"a step of {series} took {value:g}: too short for the clock")
     return value
 
 
 def reported(result: Any, metrics: List[str]) -> Dict[str, float]:
     """The declared metrics out of the mapping a step returned."""
-    if not metrics:
-        return {}
     if not isinstance(result, Mapping):
         kind = type(result).__name__
         raise Problem("invalid", f"the step returned {kind}, not a mapping with {metrics[0]}")

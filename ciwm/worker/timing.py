@@ -88,9 +88,11 @@ def _measure(prepared: Prepared, series: str, schedule: Schedule, journal: Journ
 
 
 def _keep(result: Any, seconds: float, series: str, schedule: Schedule, journal: Journal) -> None:
-    check_number(result)
+    if result is not None:
+        check_number(result)
     if schedule.time_metric is not None:
         value = positive_time(seconds * schedule.time_scale, series)
         journal.add(series, schedule.time_metric, value)
-    for metric, value in reported(result, schedule.reported).items():
-        journal.add(series, metric, value)
+    if schedule.reported:
+        for metric, value in reported(result, schedule.reported).items():
+            journal.add(series, metric, value)

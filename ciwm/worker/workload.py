@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 import importlib.util
-import inspect
 import os
 import sys
 from types import ModuleType
@@ -60,14 +59,14 @@ def prepare(module: ModuleType, name: str, params: Dict[str, Any]) -> Prepared:
     if not holder_name:
         return _prepare_function(module, _found(module, name), params)
     holder = _found(module, holder_name)
-    if not inspect.isclass(holder):
+    if not isinstance(holder, type):
         raise Problem("failed", f"{holder_name} in {module.__file__} is not a class")
     made = holder(**params)
     return Prepared(_found(made, step_name), getattr(made, "teardown", _nothing))
 
 
 def _prepare_function(module: ModuleType, step: Any, params: Dict[str, Any]) -> Prepared:
-    if inspect.isclass(step):
+    if isinstance(step, type):
         raise Problem("failed", f"{step.__name__} is a class: name its method too, as Class.step")
     setup: Optional[Callable[..., Any]] = getattr(module, "setup", None)
     teardown: Callable[..., Any] = getattr(module, "teardown", _nothing)

@@ -12,6 +12,7 @@ from tests.github_bed import npm
 from tests.github_bed.bed import GitHubBed
 from tests.github_bed.contract import Contract
 from tests.github_bed.emulator import Emulator
+from tests.github_bed.graphql import Graph
 from tests.github_bed.proxy import Proxy
 from tests.github_bed.runner import Act
 
@@ -23,16 +24,19 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def github_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxy]:
     """emulate and the judge before it; one of each a session, stopped at its end."""
-    contract = Contract()
-    npm.data_file(npm.GRAPHQL_SCHEMA)
+    contract, graph = Contract(), Graph()
     emulator = Emulator.start(tmp_path_factory.mktemp("emulate"))
+    patch = pytest.MonkeyPatch()
+    for name in ("NO_PROXY", "no_proxy"):  # a proxy of the machine is not for loopback
+        patch.setenv(name, "127.0.0.1,localhost", prepend=",")
     try:
-        proxy = Proxy(emulator, contract)
+        proxy = Proxy(emulator, contract, graph)
         try:
             yield proxy
         finally:
             proxy.stop()
     finally:
+        patch.undo()
         emulator.stop()
 
 
@@ -45,6 +49,7 @@ def github(github_server: Proxy) -> Iterator[GitHubBed]:
     state.violations.clear()
     yield bed
     bed.behave()
+    bed.make_up(())
     assert not state.violations, "GitHub's contract was broken:\n" + "\n".join(state.violations)
 
 

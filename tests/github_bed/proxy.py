@@ -16,13 +16,14 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from tests.github_bed import faults, graphql, holes, permissions, repairs
+from tests.github_bed import faults, holes, permissions, repairs
 from tests.github_bed.answers import Answer, Refusal, refusal
 from tests.github_bed.state import Exchange, State, Token
 
 if TYPE_CHECKING:
     from tests.github_bed.contract import Contract, Operation
     from tests.github_bed.emulator import Emulator
+    from tests.github_bed.graphql import Graph
 
 _RATE_LIMIT = 5000
 
@@ -30,11 +31,11 @@ _RATE_LIMIT = 5000
 class Proxy:
     """The server, its state, and the thread it runs in."""
 
-    def __init__(self, emulator: Emulator, contract: Contract) -> None:
+    def __init__(self, emulator: Emulator, contract: Contract, graph: Graph) -> None:
         self.emulator = emulator
         self.contract = contract
         self.state = State()
-        self.graph = graphql.Graph()
+        self.graph = graph
         proxy = self
 
         class Handler(_Handler):
@@ -140,6 +141,11 @@ class _Handler(BaseHTTPRequestHandler):
     wbufsize = -1  # head and body in one packet: no 40 ms wait for an acknowledgement
     disable_nagle_algorithm = True
     bed: Proxy
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        """What Date says: the time, or what a test made of it."""
+        clock = self.bed.state.clock
+        return super().date_time_string(clock.timestamp() if clock else timestamp)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  its name there
         """Say nothing: the log is in the state."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,24 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LABELS = ("ubuntu-latest", "ubuntu-24.04", "ubuntu-22.04", "self-hosted", "linux", "x64", "gpu")
+# without these, its servers listen on the machine's outward address
+_OFFLINE = (
+    *("--pull=false", "--no-cache-server", "--cache-server-addr", "127.0.0.1"),
+    *("--artifact-server-addr", "127.0.0.1"),
+)
 _ANNOTATIONS = {"error", "warning", "notice"}
+_KEPT = re.compile(
+    "LANG|LC_ALL|TMPDIR|LD_LIBRARY_PATH|SSL_CERT_FILE|PIP_.*|(?i:https?_proxy|no_proxy)"
+)
+# act 0.2.89 leaves a failed step without reading what is still in its terminal: on a busy machine
+# every third loses its last lines. So the shell act starts for a step stays a moment after failing.
+_LINGERING_SHELL = """#!{bash}
+[[ "$1 $2" == "--noprofile --norc" || "$1 $#" == "-e 2" ]] || exec {bash} "$@"
+{bash} "$@"
+status=$?
+[[ $status == 0 ]] || sleep 0.5
+exit $status
+"""
 
 
 @dataclass(frozen=True)
@@ -70,17 +88,12 @@ class Act:
         self.runs += 1
         here = self.folder / f"act-{self.runs}"
         (here / "home").mkdir(parents=True)
+        _write_shell(here / "bin")
         (here / "event.json").write_text(json.dumps(event or {}), encoding="utf-8")
         (here / "secrets").write_text(f"GITHUB_TOKEN={token}\n" if token else "", encoding="utf-8")
-        command = [self.program, event_name, "--directory", str(checkout)]
-        command += ["--eventpath", str(here / "event.json"), "--secret-file", str(here / "secrets")]
-        command += ["--env-file", str(here / "none"), "--var-file", str(here / "none")]
-        command += ["--json", "--pull=false", "--action-cache-path", str(here / "actions")]
-        # its servers would listen on the machine's outward address
-        command += ["--no-cache-server", "--cache-server-addr", "127.0.0.1"]
-        command += ["--artifact-server-addr", "127.0.0.1"]
-        for label in LABELS:
-            command += ["-P", f"{label}=-self-hosted"]
+        command = [self.program, event_name, "--directory", str(checkout), *_files(here)]
+        command += _OFFLINE
+        command += [part for label in LABELS for part in ("-P", f"{label}=-self-hosted")]
         for name, value in (env or {}).items():
             command += ["--env", f"{name}={value}"]
         for name, path in (actions or {}).items():
@@ -88,7 +101,7 @@ class Act:
         done = subprocess.run(
             [*command, *arguments],
             cwd=checkout,
-            env=_environment(here / "home"),
+            env=_environment(here),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -98,11 +111,28 @@ class Act:
         return _result(done)
 
 
-def _environment(home: Path) -> dict[str, str]:
-    """The machine's PATH and locale, and nothing of the user's settings or of an outer runner."""
-    kept = {"PATH", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH", "SSL_CERT_FILE"}
-    found = {name: value for name, value in os.environ.items() if name in kept}
-    return {**found, "HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config")}
+def _files(here: Path) -> list[str]:
+    """What act reads and writes in the folder of a run, and nowhere else."""
+    return [
+        *("--eventpath", str(here / "event.json"), "--secret-file", str(here / "secrets")),
+        *("--env-file", str(here / "none"), "--var-file", str(here / "none")),
+        *("--action-cache-path", str(here / "actions"), "--json"),
+    ]
+
+
+def _environment(here: Path) -> dict[str, str]:
+    """The machine's locale and network, and nothing of the user's settings or an outer runner's."""
+    found = {name: value for name, value in os.environ.items() if _KEPT.fullmatch(name)}
+    home = here / "home"
+    path = f"{here / 'bin'}:{os.environ.get('PATH', os.defpath)}"
+    return {**found, "PATH": path, "HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config")}
+
+
+def _write_shell(folder: Path) -> None:
+    folder.mkdir()
+    shell = folder / "bash"
+    shell.write_text(_LINGERING_SHELL.format(bash=shutil.which("bash")), encoding="utf-8")
+    shell.chmod(0o755)
 
 
 def _result(done: subprocess.CompletedProcess[str]) -> ActResult:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ciwm.errors import ConfigError, StoreError
+from ciwm.errors import ConfigError, GitError, StoreError
 from ciwm.git import Repository
 from ciwm.store import Store, open_store
 from tests.integration.git_server import git_server
@@ -469,7 +469,7 @@ def test_the_token_does_not_follow_a_redirection(tmp_path: Path, work: Path, hub
 def test_the_token_is_not_sent_over_plain_http(work: Path) -> None:
     store = store_in(work)
     store.add(run())
-    with pytest.raises(StoreError, match="is not encrypted"):
+    with pytest.raises(GitError, match="is not encrypted"):
         store.push("http://git.example.org/hub.git", TOKEN)
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tests.github_bed.bed import GitHubBed
 
-QUICK = Patience(retries=1, backoff_s=0.01, total_wait_s=1, timeout_s=1)
+QUICK = Patience(retries=1, backoff_s=0.01, total_wait_s=1)
 SECRET = "ghs_0123456789abcdefghijklmnopqrstuvwxyz"
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from ciwm.actions import Runner
 from ciwm.cli import run
+from ciwm.errors import UsageError
 from ciwm.github import Annotation, GitHub, Patience, connect
 from ciwm.publish import Published, Target, Texts, publish
 from ciwm.publish.sticky import BODY_LIMIT, marker
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from ciwm.records import BumpReport
     from tests.github_bed.bed import GitHubBed, Pull
 
-QUICK = Patience(retries=2, backoff_s=0.05, total_wait_s=5, timeout_s=2)
+QUICK = Patience(retries=2, backoff_s=0.05, total_wait_s=5)
+IMPATIENT = Patience(retries=2, backoff_s=0.05, total_wait_s=5, timeout_s=1)
 
 
 class Poster:
@@ -35,6 +37,7 @@ class Poster:
         self.pull: Pull = bed.pull_request()
         self.saved = folder / "out" / "report.json"
         self.log = io.StringIO()
+        self.patience = QUICK
         self.opened: list[GitHub] = []
         self.variables = {"GITHUB_ACTIONS": "true"}
         for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"):
@@ -50,7 +53,7 @@ class Poster:
         key: str = "bump",
         **changes: object,
     ) -> Published:
-        hub = connect(token or self.bed.token, self.bed.url, patience=QUICK)
+        hub = connect(token or self.bed.token, self.bed.url, patience=self.patience)
         self.opened.append(hub)
         target = Target(self.bed.repository, self.pull.number, self.pull.head_sha, key)
         texts = Texts(text, f"# {text}", annotations)
@@ -188,9 +191,33 @@ def test_duplicates_of_ours_are_removed_and_the_oldest_kept(
     ]
 
 
+def test_a_duplicate_that_cannot_be_removed_costs_nothing_else(
+    post: Poster, github: GitHubBed
+) -> None:
+    for text in ("first", "second"):
+        github.comment(post.pull.number, body(text), login="github-actions[bot]")
+    github.misbehave("bad_gateway", times=9, method="DELETE")
+    done = post("last")
+    assert done.problems == ()
+    assert post.bodies == [body("last"), body("second")]
+    github.behave()
+    post("last")
+    assert post.bodies == [body("last")]
+
+
+def test_an_apps_own_comment_is_known_where_graphql_leaves_out_bot(
+    post: Poster, github: GitHubBed
+) -> None:
+    app = github.make_token(kind="app", login="ciwm[bot]", viewer="ciwm")
+    post("one", token=app)
+    post("two", token=app)
+    assert post.bodies == [body("two")]
+
+
 @pytest.mark.parametrize("kind", ["bad_gateway", "hang_up", "silence"])
 def test_reading_goes_on_after_a_moments_outage(post: Poster, github: GitHubBed, kind: str) -> None:
-    github.misbehave(kind, method="GET", seconds=3)  # type: ignore[arg-type]
+    post.patience = IMPATIENT
+    github.misbehave(kind, method="GET", seconds=2)  # type: ignore[arg-type]
     assert post().problems == ()
 
 
@@ -218,7 +245,7 @@ def test_a_rate_limit_of_graphql_which_comes_as_a_200_is_seen(
     post: Poster, github: GitHubBed
 ) -> None:
     github.comment(post.pull.number, body("old"), login="github-actions[bot]")
-    github.misbehave("graphql_limit", path="/graphql")
+    github.misbehave("graphql_limit", path="/graphql", seconds=3000)
     (problem,) = post().problems
     assert "learn whose token this is" in problem.message
     assert "rate limit" in problem.message
@@ -243,6 +270,7 @@ def test_a_read_only_token_is_a_warning_with_the_permission_and_a_command_for_la
     assert done.command is not None
     assert f"post it later: {done.command}" in post.log.getvalue()
     program, *arguments = shlex.split(done.command)
+    monkeypatch.chdir("/")
     for name, value in github.environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
@@ -381,6 +409,20 @@ def test_outputs_and_summary_reach_the_runner(post: Poster, tmp_path: Path) -> N
         "exit-code",
         "report",
     ]
+
+
+def test_a_report_that_cannot_be_kept_is_one_clear_line(github: GitHubBed, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    target = Target(github.repository, 1)
+    with pytest.raises(UsageError, match="cannot keep the report in"):
+        publish(
+            bump(),
+            Texts("x", "y"),
+            target,
+            None,
+            runner=Runner({}, io.StringIO()),
+            saved=tmp_path / "file" / "report.json",
+        )
 
 
 # the command

@@ -11,7 +11,9 @@ import pytest
 
 from ciwm.bench.measure import resume
 from ciwm.bench.run_directory import held
+from ciwm.config import BuildConfig
 from ciwm.errors import EnvironmentFailure, IncomparableError, LaunchError, UsageError
+from ciwm.launch.builds import build, release_builds
 from ciwm.records import Run, read_record
 from ciwm.stats.gate import block_order
 from tests.fork import exits, workload
@@ -92,7 +94,7 @@ def test_a_run_whose_budget_is_spent_goes_on_with_a_larger_one(fork: Fork) -> No
     assert not fork.measure(request).complete
 
     assert not resumed(fork).complete
-    assert resumed(fork, budget_s=600).complete
+    assert resumed(fork, request.config, budget_s=600).complete
 
 
 def test_a_complete_run_is_returned_as_it_is(fork: Fork) -> None:
@@ -134,9 +136,24 @@ def test_a_changed_recipe_is_refused(fork: Fork, stopped: Run) -> None:
 
 def test_a_build_that_is_gone_is_named(fork: Fork, stopped: Run) -> None:
     assert stopped.base.build is not None
-    Path(stopped.base.build.directory).rename(fork.runs / "moved")
+    release_builds()
+    Path(stopped.base.build.directory).parent.rename(fork.runs / "moved")
 
-    with pytest.raises(EnvironmentFailure, match="the base build of this run is gone"):
+    with pytest.raises(EnvironmentFailure, match=r"cannot resume: base: the build in .* is gone"):
+        resumed(fork)
+
+
+def test_a_build_that_was_made_anew_is_another_build(fork: Fork) -> None:
+    mark = fork.runs / "slow"
+    recipe = BuildConfig(command=f"test ! -e {mark} || sleep 0.2")
+    head = fork.repository.revision("HEAD")
+    request = fork.request(head, head, recipe=recipe, gate={"budget": "0.01s"})
+    assert not fork.measure(request).complete
+    mark.touch()
+    build(fork.repository, head, recipe, fresh=True)
+    release_builds()
+
+    with pytest.raises(EnvironmentFailure, match="was made anew since"):
         resumed(fork)
 
 

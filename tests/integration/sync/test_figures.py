@@ -152,6 +152,9 @@ def test_the_figures_of_a_small_fork_are_those_counted_by_hand(fork: Scene, ciwm
     carried = report["carried"]
     assert (carried["commits"], carried["files"]) == (2, 3)
     assert (carried["lines_added"], carried["lines_removed"]) == (4, 2)
+    assert carried["additive"] == {"files": 1, "lines_added": 2}
+    assert carried["intrusive"] == {"files": 2, "lines_added": 2, "lines_removed": 2}
+    assert carried["deleted"] == {"files": 0, "lines_removed": 0}
     assert report["overlap"] == {"files": 2, "paths": ["a.txt", "b.txt"]}
     assert [(file["path"], file["kind"]) for file in report["conflicts"]["files"]] == [
         ("a.txt", "content")
@@ -161,6 +164,19 @@ def test_the_figures_of_a_small_fork_are_those_counted_by_hand(fork: Scene, ciwm
     assert hunk["text"].splitlines()[1::2] == ["FIVE", "five"]
     assert report["partial"] is False
     assert report["missing_objects"] == []
+
+
+def test_new_changed_and_removed_files_add_up_to_what_is_carried(fork: Scene, ciwm: Ciwm) -> None:
+    fork.git("rm", "-q", "c.txt")
+    (fork.path / "b.txt").unlink()
+    (fork.path / "b.txt").symlink_to("a.txt")
+    fork.commit("remove c, link b")
+    carried = ciwm(fork.path, "--json").report["carried"]
+    assert carried["deleted"] == {"files": 1, "lines_removed": 9}
+    # a.txt: one line; b.txt became a link (one line) and lost its twenty lines
+    assert carried["intrusive"] == {"files": 2, "lines_added": 2, "lines_removed": 21}
+    assert carried["lines_added"] == 2 + carried["additive"]["lines_added"]
+    assert carried["lines_removed"] == 21 + 9
 
 
 def test_carried_commits_are_named_and_the_one_upstream_has_is_not(fork: Scene, ciwm: Ciwm) -> None:
@@ -211,7 +227,8 @@ def test_nothing_in_the_repository_changes_and_nothing_is_left_behind(
 def test_an_upstream_that_is_all_merged_costs_nothing(fork: Scene, ciwm: Ciwm) -> None:
     report = ciwm(fork.path, "fork", "--json").report
     assert report["behind"]["commits"] == report["ahead"]["commits"] == 0
-    assert report["conflicts"] == {"clean": True, "count": 0, "hunks": 0, "files": []}
+    conflicts = report["conflicts"]
+    assert (conflicts["clean"], conflicts["count"], conflicts["files"]) == (True, 0, [])
     assert "nothing to merge" in ciwm(fork.path, "fork").out
 
 

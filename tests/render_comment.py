@@ -1,6 +1,6 @@
 """Photograph the comment of a report as GitHub would show it.
 
-    python -m docs.render_comment [--report report.json] [--case NAME] --out docs/comment.png
+    python -m tests.render_comment [--report report.json] [--case NAME] --out docs/comment.png
 
 Without a report it takes the example of the tests; `--case` names another of the golden comments.
 Needs Chromium (`apt-get install chromium`) and npm, which brings GitHub's CSS.

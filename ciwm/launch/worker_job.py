@@ -1,0 +1,153 @@
+"""What a launch is started with: its command, its job file and its environment."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ciwm.launch.command import script
+from ciwm.launch.command_words import argument_words, runs_module
+from ciwm.launch.series import SECONDS_IN, STEP_TIME, cases
+from ciwm.launch.workloads import python_entry
+from ciwm.proc import stripped_environment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ciwm.config import WorkloadConfig
+    from ciwm.records import BuildRecord, Side
+
+ENTER = Path(__file__).resolve().parent.parent / "worker" / "enter.py"
+DROPPED = (
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONSTARTUP",
+    "PYTHONSAFEPATH",
+    "PYTHONINSPECT",
+    "VIRTUAL_ENV",
+)
+JOB, JOURNAL = "job.json", "journal.jsonl"
+
+
+@dataclass(frozen=True)
+class Site:
+    """What all launches of a run share: the run's folder, both builds, the workloads' files.
+
+    `sources` holds a copy of the workload files for each side, so that what a launch leaves there
+    never reaches the other side.
+    """
+
+    directory: Path
+    checkout: Path
+    builds: Mapping[Side, BuildRecord]
+    sources: Mapping[Side, Path]
+    python_path: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Order:
+    """One launch of the plan."""
+
+    number: int
+    workload: WorkloadConfig
+    side: Side
+    block: int
+    attempt: int
+    position: int
+
+    @property
+    def folder(self) -> str:
+        """Where its files are, below the run's folder."""
+        return f"launches/{self.number:04d}-{self.workload.id}-{self.side}"
+
+
+def command(order: Order, site: Site, folder: Path) -> list[str]:
+    """The arguments of a launch's process, whose files are in `folder`."""
+    build = site.builds[order.side]
+    if order.workload.python is not None:
+        files = ["--job", str(folder / JOB), "--journal", str(folder / JOURNAL)]
+        return [build.python, str(ENTER), *files]
+    values = {
+        "build": build.directory,
+        "python": build.python,
+        "workloads": str(site.sources[order.side]),
+    }
+    return ["/bin/sh", "-ec", script(order.workload, values, folder)]
+
+
+def job(order: Order, site: Site) -> dict[str, Any]:
+    """The job file: what the worker reads; a command is written down as it is run."""
+    workload = order.workload
+    if workload.python is None:
+        folder = site.directory / order.folder
+        return {"kind": "command", "argv": command(order, site, folder)}
+    file, name = python_entry(workload)
+    source = site.sources[order.side]
+    metrics = workload.declared_metrics
+    return {
+        "kind": "bench",
+        "side": order.side,
+        "file": str(source / file),
+        "callable": name,
+        "path": [str((source / file).parent)],
+        "build": site.builds[order.side].directory,
+        "own": [site.builds[order.side].directory, str(source)],
+        "foreign": _foreign(order.side, site),
+        "series": [{"series": c.series, "params": dict(c.params)} for c in cases(workload)],
+        "schedule": {
+            "iterations": workload.iterations,
+            "warmup_iterations": workload.warmup_iterations,
+            "warmup_s": workload.warmup_s,
+            "time_metric": STEP_TIME if STEP_TIME in metrics else None,
+            "time_scale": SECONDS_IN[metrics[STEP_TIME].unit] if STEP_TIME in metrics else 1.0,
+            "reported": [metric for metric in metrics if metric != STEP_TIME],
+        },
+    }
+
+
+def _foreign(side: Side, site: Site) -> dict[str, str]:
+    """Folders this side must load nothing from."""
+    other: Side = "head" if side == "base" else "base"
+    own, others = site.builds[side].directory, site.builds[other].directory
+    folders = {} if own == others else {others: f"the {other} build"}
+    return {**folders, str(site.checkout): "the checkout that ciwm was started in"}
+
+
+def environment(order: Order, site: Site) -> dict[str, str]:
+    """The environment of a launch: no secrets, and Python paths of this side's build first.
+
+    An inherited PYTHONPATH is dropped: in CI it often names the checkout, which is head's. A
+    Python told `-m` puts its folder first, which holds the same files for both sides; there it is
+    told not to (3.11 and newer), and finds them after the build.
+    """
+    kept = {name: value for name, value in stripped_environment().items() if name not in DROPPED}
+    build = site.builds[order.side]
+    entries = [os.path.normpath(Path(build.directory, entry)) for entry in site.python_path]
+    line = order.workload.command
+    if line is not None and runs_module(line):
+        kept["PYTHONSAFEPATH"] = "1"
+        entries += _script_folders(line, site.sources[order.side])
+    kept["PYTHONPATH"] = os.pathsep.join(entries)
+    return {**kept, **_activated(build, kept)}
+
+
+def _script_folders(line: str, source: Path) -> Iterator[str]:
+    """Where the workload's own files find each other, once the folder of a script is not looked in.
+
+    `-m torch.distributed.run bench/train.py` starts that script with the same variables.
+    """
+    scripts = [source / word for word in argument_words(line) if word.endswith(".py")]
+    folders = [source, *(script.parent for script in scripts if script.is_file())]
+    return (str(folder) for folder in dict.fromkeys(folders))
+
+
+def _activated(build: BuildRecord, variables: Mapping[str, str]) -> dict[str, str]:
+    """What makes the build's interpreter the `python` of the launch, its venv the active one."""
+    python = Path(build.python)
+    if not python.is_absolute():
+        return {}
+    path = os.pathsep.join([str(python.parent), variables.get("PATH", os.defpath)])
+    is_venv = (python.parent.parent / "pyvenv.cfg").is_file()
+    return {"PATH": path, **({"VIRTUAL_ENV": str(python.parent.parent)} if is_venv else {})}

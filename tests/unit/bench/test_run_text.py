@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+from ciwm.report.run_text import run_text
+from tests.runs import RunBuilder, series
+
+
+def cells(line: str) -> list[str]:
+    return [cell for cell in line.split("  ") if cell.strip()]
+
+
+def test_a_row_has_medians_over_launches_their_ratio_and_how_many() -> None:
+    # base: medians of launches 1, 2, 3, 4 ms; head: 2, 4, 6, 8 ms; of logs: the middle two
+    builder = RunBuilder(family=[series("decode")])
+    builder.block(0, {"base": [0.001, 0.002], "head": [0.002, 0.004]})
+    builder.block(1, {"base": [0.003, 0.004], "head": [0.006, 0.008]})
+
+    row = cells(run_text(builder.run()).splitlines()[2])
+
+    assert [cell.strip() for cell in row] == [
+        "decode",
+        "step_time",
+        "2.5 ms",
+        "5 ms",
+        "2.0000 (+100.0%)",
+        "4+4",
+    ]
+
+
+def test_a_discarded_block_counts_nowhere_and_its_trouble_is_told() -> None:
+    builder = RunBuilder(family=[series("decode")])
+    builder.block(0, {"base": [1, 1], "head": [9, 9]}, exits={"head": ["oom", "ok"]})
+
+    lines = run_text(builder.run()).splitlines()
+
+    assert lines[2].split() == ["decode", "step_time", "-", "-", "-", "0+0"]
+    assert lines[3] == "decode head: 1 x oom: it said: boom (log: )"
+
+
+def test_a_series_without_samples_is_a_row_of_dashes() -> None:
+    (row,) = run_text(RunBuilder(family=[series("decode")]).run()).splitlines()[2:]
+
+    assert row.split() == ["decode", "step_time", "-", "-", "-", "0+0"]
+
+
+def test_values_at_zero_have_no_ratio() -> None:
+    builder = RunBuilder(family=[series("decode", unit="count")])
+    builder.block(0, {"base": [0, 0], "head": [0, 1]})
+
+    assert cells(run_text(builder.run()).splitlines()[2])[4].strip() == "-"
+
+
+def test_workloads_that_the_change_itself_touches_are_named() -> None:
+    builder = RunBuilder(plan={"touched_workloads": ("decode",)})
+
+    assert run_text(builder.run()).splitlines()[-1].endswith("workloads themselves: decode")
