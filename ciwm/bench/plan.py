@@ -62,6 +62,20 @@ def selected(config: Config, only: Sequence[str]) -> tuple[WorkloadConfig, ...]:
     return tuple(workload for workload in config.workload if not only or workload.id in only)
 
 
+def check_workloads(
+    repository: Repository, config: Config, source: Revision, only: Sequence[str] = ()
+) -> None:
+    """Raise what can be known to be wrong with workloads before anything is built: ConfigError."""
+    files = WorkloadSource(repository, source)
+    for workload in selected(config, only):
+        files.files(workload)
+        if workload.command is not None and "{out}" not in workload.command:
+            raise ConfigError(
+                f"workload {workload.id}: its command is not told where to write its samples",
+                "put {out} where the command takes the path of a file to write",
+            )
+
+
 def make_plan(request: BenchRequest) -> tuple[Plan, tuple[str, ...]]:
     """The plan, and all files of its workloads; raises ConfigError for what cannot be run."""
     workloads = selected(request.config, request.only)

@@ -44,6 +44,7 @@ def patches_report(
     downstream: str,
     config: UpstreamConfig,
     now: datetime,
+    culprits_s: float = 0,
 ) -> SyncReport:
     """The report of the queue at `downstream` (which fetches nothing) against `upstream`.
 
@@ -66,7 +67,7 @@ def patches_report(
         pair = Pair(bases.target_ref, bases.target, downstream, at_pin.tip)
         evidence = _evidence(bases, queue, fitted)
         ground = Ground("patches", pair, "shared", evidence, _joint(bases))
-        report = fork_report(bases.scratch, ground, told)
+        report = fork_report(bases.scratch, ground, told, culprits_s)
         explained = _explained(bases, queue, fitted, at_pin, report)
     (pin,) = config.lanes.values()
     package = pin.package or next(iter(config.packages), "")
