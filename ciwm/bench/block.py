@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from ciwm.bench.cards import alone_on, cards_for, hidden
 from ciwm.launch.worker_job import Order, Site
-from ciwm.launch.worker_process import LOADED_NOTHING, Limits, run_launch
+from ciwm.launch.worker_process import Limits, run_launch
+from ciwm.records.run import LOADED_NOTHING
 
 if TYPE_CHECKING:
     import threading
@@ -32,11 +33,11 @@ class BlockRunner:
     stop: threading.Event
     say: Callable[[str], None]
 
-    def run(self, turn: Turn, schedule: Schedule, done: int, deadline: float) -> list[Launch]:
+    def run(self, turn: Turn, schedule: Schedule, last: int, deadline: float) -> list[Launch]:
         """The launches of one attempt; fewer than planned once it cannot count any more.
 
-        `done` launches came before in the run; `deadline` is monotonic time. Raises DeviceError
-        when the card is not free in time.
+        `last` is the number of the run's last launch so far; `deadline` is monotonic time. Raises
+        DeviceError when the card is not free in time.
         """
         workload = self.workloads[turn.workload]
         cards = cards_for(workload, self.host)
@@ -46,7 +47,7 @@ class BlockRunner:
                 if self.stop.is_set() or not _wanted(side, block, turn, schedule):
                     continue
                 order = Order(
-                    number=done + len(block) + 1,
+                    number=last + len(block) + 1,
                     workload=workload,
                     side=side,
                     block=turn.block,

@@ -32,7 +32,10 @@ CUDA stream of its own must be joined to the current stream.
 A workload `command = "..."` is run by `sh -ec` in the folder of the workloads' files. {out} is the
 JSON file it writes: {"metric": number-or-list}, or {"samples": [{"metric": "...", "values": [...],
 "series": "id/batch=8"}]}. {build} is the side's build, {python} its interpreter, {workloads} the
-folder, {name} a parameter; all are quoted for the shell.
+folder, {name} a parameter; all are quoted for the shell. `{python} -m MODULE` runs the MODULE of
+each side's build, not a copy; a benchmark that both sides must share is a script, by its path.
+Which code a command loads is not checked: its Python path begins with its own build, and it must
+not install over that.
 """
 
 

@@ -8,6 +8,7 @@ from ciwm.records import SEVERITY
 from ciwm.report.changes import as_decided, interval, limit, seen
 from ciwm.report.detail import Detail, folded, more, name, table, words
 from ciwm.report.figures import harm, plural, quantity
+from ciwm.report.one_sided import needs_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,4 +125,5 @@ def _change(row: SeriesVerdict) -> str:
     if row.ratio is None:  # then a unit, which is anybody's words, is in it
         figure, ends = words(figure), words(ends)
     text = f"**{figure}**" + (f" ({ends})" if ends else "")
-    return text if row.outcome in QUIET | {"regressed"} else f"{text}<br>{reason}"
+    plain = row.outcome in QUIET | {"regressed"} and not needs_words(row)
+    return text if plain else f"{text}<br>{reason}"

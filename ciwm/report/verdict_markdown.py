@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.report.detail import Detail, folded, more, words
+from ciwm.report.detail import METHOD_LIMIT, Detail, folded, more, words
 from ciwm.report.figures import plural
 from ciwm.report.series_table import benchmarks_section, by_severity
 
@@ -34,9 +34,10 @@ def _reasons(verdict: Verdict) -> str:
     rows = by_severity(verdict)
     shown = rows[: SECTION.items]
     sentences = "\n".join(_sentence(row) for row in shown)
+    interval = words(verdict.interval_method, METHOD_LIMIT)
     method = (
         f"At most {100 * verdict.alpha:g}% false alarms over "
-        f"{plural(verdict.family_size, 'series')}. Interval: {words(verdict.interval_method)}."
+        f"{plural(verdict.family_size, 'series')}. Interval: {interval}."
     )
     body = f"{sentences}{more(len(shown), len(rows), 'series')}\n\n{method}"
     return folded("Each outcome in a sentence", body)

@@ -8,6 +8,7 @@ from ciwm.report.changes import interval, seen
 from ciwm.report.detail import clipped
 from ciwm.report.escape import visible
 from ciwm.report.figures import plural, quantity
+from ciwm.report.one_sided import needs_words
 from ciwm.report.series_table import QUIET, by_severity
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def show_verdict(verdict: Verdict, console: Console) -> None:
     if len(rows) > _ROWS:
         console.print(f"... and {plural(len(rows) - _ROWS, 'series')} more, none worse than these")
     for row in rows[:_ROWS]:
-        if row.outcome not in QUIET:
+        if row.outcome not in QUIET or needs_words(row):
             _say(console, f"{row.outcome}: {row.reason}")
     for problem in verdict.problems:
         _say(console, f"note: {problem}")

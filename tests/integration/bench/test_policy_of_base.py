@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ciwm.errors import ConfigError
-from ciwm.story.job import config_at, waivers_at
+from ciwm.story.files_at import config_at, waivers_at
 from ciwm.story.telling import Bump, Story, tell
 
 if TYPE_CHECKING:
