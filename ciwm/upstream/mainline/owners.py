@@ -69,7 +69,9 @@ def commits_hit(repository: Repository, file: Collision, own: Collection[str]) -
     if blamed:
         listed = "".join(f"{sha}\n" for sha in blamed).encode()
         return read(literal, *walk, "--no-walk=sorted", "--stdin", stdin=listed).text.split()
-    ours = ("--no-merges", f"{file.base}..{file.downstream}", "--", file.path)
+    # In full, since a removal that was merged later than the file was changed elsewhere hides.
+    span = f"{file.base}..{file.downstream}"
+    ours = ("--full-history", "--no-merges", span, "--", file.path)
     return read(literal, *walk, *ours).text.split()
 
 
