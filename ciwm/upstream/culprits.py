@@ -54,13 +54,14 @@ def with_culprits(
         return Found(conflicts)
     pair, base = measured.pair, measured.merge_bases[0]
     commits = measured.commits.history.main_line(pair.upstream)[::-1]
-    line = Line(repository, base, pair.downstream, commits, budget_s)
+    line = Line(repository, base, pair.downstream, commits, budget_s, _one_base(measured))
     shelf = Shelf(repository, base, pair.downstream)
     notes = [shelf.take(line)]
     kept = len(line.known)
-    notes.append(_search(line, measured, conflicts))
+    notes.append(_search(line, conflicts))
     found = _with_findings(line, conflicts, kept)
-    culprits = _culprits(line, shelf, web_address(repository, pair.upstream_ref, url))
+    owners = Owners(line, shelf, measured.commits.history.downstream)
+    culprits = _culprits(line, owners, web_address(repository, pair.upstream_ref, url))
     notes += [_failures(line), shelf.put(line)]
     return Found(
         found.model_copy(update={"culprits": culprits if found.first else ()}),
@@ -68,13 +69,13 @@ def with_culprits(
     )
 
 
-def _search(line: Line, measured: Measured, conflicts: Conflicts) -> str:
+def _search(line: Line, conflicts: Conflicts) -> str:
     """Learn what there is time for; a note when something stands in the way."""
     # The tip's answer is there already; it is what the culprits have to add up to.
     tip, told = len(line.commits) - 1, frozenset(file.path for file in conflicts.files)
     line.known[tip] = told
     try:
-        if _one_base(measured):
+        if line.one_base:
             return walk(line)
         search(line)
     except GitError as error:
@@ -111,10 +112,10 @@ def _failures(line: Line) -> str:
     return f"git failed at {len(words)} merges on the way: {words[0]}" if words else ""
 
 
-def _culprits(line: Line, shelf: Shelf, address: str | None) -> tuple[Culprit, ...]:
+def _culprits(line: Line, owners: Owners, address: str | None) -> tuple[Culprit, ...]:
     found = rises(line)
     messages = _messages(line.repository, [line.commits[rise.later] for rise in found])
-    hits = Owners(line, shelf).hits(found)
+    hits = owners.hits(found)
     return tuple(
         _culprit(line, rise, message, address).model_copy(update={"hits": hit})
         for rise, message, hit in zip(found, messages, hits, strict=True)

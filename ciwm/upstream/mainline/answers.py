@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from ciwm.git import Repository
 
 
+# What a trial merge writes is read once at most, and thrown away.
+FOR_A_MOMENT = ("-c", "core.fsync=none", "-c", "core.looseCompression=0")
+
+
 def conflicting_paths(scratch: Repository, asked: bytes) -> list[list[str]]:
     """The conflicting paths of each merge asked for, one pair of commits a line."""
     return [paths for _, paths in merged_trees(scratch, asked)]
@@ -21,6 +25,7 @@ def merged_trees(scratch: Repository, asked: bytes) -> list[tuple[str, list[str]
     """The tree and the conflicting paths of each merge asked for, one pair of commits a line."""
     merged = read(
         scratch,
+        *FOR_A_MOMENT,
         *("merge-tree", "--write-tree", "--stdin", "--name-only", "--no-messages"),
         stdin=asked,
     )

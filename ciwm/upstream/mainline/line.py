@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ciwm.errors import GitError
 from ciwm.upstream.forecast import Names
 from ciwm.upstream.mainline.answers import conflicting_paths
+from ciwm.upstream.mainline.stand_ins import stand_ins
 from ciwm.upstream.names import readable_path
 from ciwm.upstream.reading import MissingObjectError
 
@@ -30,7 +31,8 @@ class Line:
     """Upstream's main line, oldest first, and the conflicting paths of the commits known.
 
     `merged` are those whose trees were merged; what is `known` besides was concluded or kept from
-    an earlier report. `failed` are those git could not merge, and its words.
+    an earlier report. `failed` are those git could not merge, and its words. `one_base`: `base` is
+    the one merge base of them all.
     """
 
     repository: Repository
@@ -38,6 +40,7 @@ class Line:
     downstream: str
     commits: Sequence[str]
     budget_s: float
+    one_base: bool = False
     known: dict[int, Conflicting] = field(default_factory=dict)
     merged: set[int] = field(default_factory=set)
     failed: dict[int, str] = field(default_factory=dict)
@@ -102,14 +105,16 @@ class Line:
             return found
 
     def _merged(self, indices: Sequence[int]) -> dict[int, Conflicting]:
-        asked = "".join(f"{self.downstream} {self.commits[index]}\n" for index in indices)
+        commits = [self.commits[index] for index in indices]
         # A store for each part: thousands of merges would leave gigabytes of loose objects.
         with self.repository.scratch_objects() as scratch:
-            answers = conflicting_paths(scratch, asked.encode())
+            sides = [self.downstream, *commits]
+            if self.one_base:
+                sides = stand_ins(scratch, self.base, sides)
+            ours, *theirs = sides
+            asked = "".join(f"{ours} {sha}\n" for sha in theirs).encode()
+            answers = conflicting_paths(scratch, asked)
         return {
-            index: frozenset(
-                readable_path(Names(self.downstream, self.commits[index]).told(path))
-                for path in paths
-            )
-            for index, paths in zip(indices, answers, strict=True)
+            index: frozenset(readable_path(Names(ours, sha).told(path)) for path in paths)
+            for index, sha, paths in zip(indices, theirs, answers, strict=True)
         }

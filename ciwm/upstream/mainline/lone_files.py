@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from ciwm.git import Repository
-from ciwm.upstream.mainline.answers import conflicting_paths
+from ciwm.upstream.mainline.answers import FOR_A_MOMENT, conflicting_paths
 from ciwm.upstream.reading import read
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _commits(scratch: Repository, files: Sequence[LoneFile]) -> list[tuple[str, 
         bare = scratch.with_variables(GIT_DIR=folder)
         marks = Path(folder, "marks")
         stream = b"".join(_imported(number, file) for number, file in enumerate(files))
-        read(bare, "fast-import", "--quiet", f"--export-marks={marks}", stdin=stream)
+        read(bare, *FOR_A_MOMENT, "fast-import", "--quiet", f"--export-marks={marks}", stdin=stream)
         lines = (line.split(" ") for line in marks.read_text(encoding="ascii").splitlines())
         ids = {int(mark[1:]): sha for mark, sha in lines}
     return [(ids[3 * number + 2], ids[3 * number + 3]) for number in range(len(files))]

@@ -18,7 +18,7 @@ from ciwm.upstream.names import raw_path
 from ciwm.upstream.reading import read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from ciwm.git import Repository
     from ciwm.records.sync import CarriedCommit
@@ -42,26 +42,36 @@ class _Lines(NamedTuple):
         return self.start + max(self.length, 1) - 1
 
 
-def commits_hit(
-    repository: Repository, base: str, downstream: str, upstream: str, path: str
-) -> list[str]:
+class Collision(NamedTuple):
+    """A file that conflicts between the downstream and an upstream commit."""
+
+    base: str
+    downstream: str
+    upstream: str
+    path: str
+
+
+def commits_hit(repository: Repository, file: Collision, own: Collection[str]) -> list[str]:
     """Our commits behind what conflicts in a file, newest first; empty when none touched it.
 
-    Raises GitError when contents cannot be read.
+    `own` are the commits that upstream lacks. Raises GitError when contents cannot be read.
     """
     literal = repository.with_variables(GIT_LITERAL_PATHSPECS="1")
+    theirs = [before for before, _ in _changes(literal, file.base, file.upstream, file.path)]
     met = [
         after
-        for before, after in _changes(literal, base, downstream, path)
-        if any(_meet(before, theirs) for theirs, _ in _changes(literal, base, upstream, path))
+        for before, after in _changes(literal, file.base, file.downstream, file.path)
+        if any(_meet(before, other) for other in theirs)
     ]
     ranges = [f"-L{lines.start},{lines.last}" for lines in met if lines.length]
-    blamed = _blamed(literal, f"{base}..{downstream}", path, ranges) if ranges else set()
+    blamed = _blamed(literal, file, ranges) & set(own) if ranges else set()
     walk = ("rev-list", f"--max-count={COMMITS_KEPT}")
     if blamed:
         listed = "".join(f"{sha}\n" for sha in blamed).encode()
         return read(literal, *walk, "--no-walk=sorted", "--stdin", stdin=listed).text.split()
-    ours = ("--no-merges", f"{base}..{downstream}", "--", path)
+    # In full, since a removal that was merged later than the file was changed elsewhere hides.
+    span = f"{file.base}..{file.downstream}"
+    ours = ("--full-history", "--no-merges", span, "--", file.path)
     return read(literal, *walk, *ours).text.split()
 
 
@@ -86,27 +96,22 @@ def _meet(ours: _Lines, theirs: _Lines) -> bool:
     return ours.start <= theirs.last + 1 and theirs.start <= ours.last + 1
 
 
-def _blamed(repository: Repository, span: str, path: str, ranges: list[str]) -> set[str]:
-    """The commits of our lines; those at the boundary, the merge base and before, are not ours."""
-    found = read(repository, "blame", "--porcelain", *ranges, span, "--", path)
-    commits: set[str] = set()
-    boundary: set[str] = set()
-    sha = ""
-    for line in found.text.split("\n"):
-        if head := _BLAMED.match(line):
-            sha = head[1]
-            commits.add(sha)
-        elif line == "boundary":
-            boundary.add(sha)
-    return commits - boundary
+def _blamed(repository: Repository, file: Collision, ranges: list[str]) -> set[str]:
+    """The commits our lines come from.
+
+    The whole history may be asked: to leave upstream's out, git would walk it from end to end.
+    """
+    found = read(repository, "blame", "--porcelain", *ranges, file.downstream, "--", file.path)
+    return {head[1] for line in found.text.split("\n") if (head := _BLAMED.match(line))}
 
 
 class Owners:
     """Our commits behind each culprit's conflicts, from the shelf where it has them."""
 
-    def __init__(self, line: Line, shelf: Shelf) -> None:
+    def __init__(self, line: Line, shelf: Shelf, own: Collection[str]) -> None:
         self.line = line
         self.shelf = shelf
+        self.own = own
 
     def hits(self, rises: Sequence[Rise]) -> list[tuple[Hit, ...] | None]:
         """For each culprit the commits it hits; None once the time is spent."""
@@ -123,7 +128,8 @@ class Owners:
             return self.shelf.hits.get(key)
         line, (culprit, path) = self.line, key
         try:
-            hit = commits_hit(line.repository, line.base, line.downstream, culprit, raw_path(path))
+            file = Collision(line.base, line.downstream, culprit, raw_path(path))
+            hit = commits_hit(line.repository, file, self.own)
         except GitError:
             return ()
         return tuple(hit)

@@ -1,7 +1,8 @@
 """The main line from the merge base on, commit by commit, merging only what has to be merged.
 
-What is concluded is checked: at the tip against the trial merge of the report, and around every
-rise by merges of whole trees. Should one disagree, everything is merged as a whole.
+What is concluded is checked: at the tip against the trial merge of the report, and on both sides
+of the changes (all, or 60 spread over them) by merges of whole trees. Should one disagree,
+everything is merged as a whole.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ciwm.upstream.mainline.steps import Entry, Step
 
 AT_ONCE = 500
+CONFIRMED = 60
 DISAGREED = (
     "the shortcut of the search for culprits disagreed with a merge of whole trees (please report "
     "it): every commit was merged as a whole instead"
@@ -169,11 +171,12 @@ def _lone_files(tracker: Tracker, step: Step) -> Iterator[LoneFile]:
 
 
 def _confirmed(line: Line, start: int) -> bool:
-    """Whether whole merges agree on both sides of every change, from a commit on."""
+    """Whether whole merges agree on both sides of (some of) the changes from a commit on."""
     changes = [later for earlier, later in line.intervals() if line.at(earlier) != line.at(later)]
     around = {index for later in changes if later >= start for index in (later - 1, later)}
-    unsure = [index for index in around if index in line.known and index not in line.merged]
-    found = line.merge([index for index in unsure if index >= 0])
+    unsure = [i for i in sorted(around) if i in line.known and i not in line.merged]
+    # A merge takes the longer the more upstream changed, so that all of many would not be linear.
+    found = line.merge(unsure[:: -(-len(unsure) // CONFIRMED) or 1])
     line.merged.update(index for index in found if found[index] == line.known[index])
     wrong = [index for index in found if found[index] != line.known[index]]
     line.known.update({index: found[index] for index in wrong})

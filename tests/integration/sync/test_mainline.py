@@ -26,7 +26,8 @@ def line_of(scene: Scene, budget_s: float = 600) -> Line:
     """Upstream's main line in a repository with branches main and fork."""
     base = scene.git("merge-base", "main", "fork")
     commits = scene.git("rev-list", "--first-parent", "--reverse", f"{base}..main").split()
-    return Line(Repository(scene.path), base, scene.git("rev-parse", "fork"), commits, budget_s)
+    fork = scene.git("rev-parse", "fork")
+    return Line(Repository(scene.path), base, fork, commits, budget_s, one_base=True)
 
 
 def merged_one_by_one(line: Line) -> dict[int, frozenset[str]]:
