@@ -96,9 +96,9 @@ def _signature_change(
     new = worlds.new.rows(*each.new)[0]
     detail = "; ".join(_told(refusal) for refusal in found)
     if evidence:
-        detail += f" (passed at {evidence[0].place})"
+        detail += f" (as the call at {evidence[0].place} shows)"
     elif not firm and calls.get(method):
-        detail += " (no call in upstream passes it yet)"
+        detail += " (no call in upstream makes use of it yet)"
     return Change(
         f"{each.kind} signature",
         "soft" if each.use.guard or not hard else "hard",
@@ -113,16 +113,21 @@ def _signature_change(
 
 
 def _passes(call: UpstreamCall, refusal: Refusal) -> bool:
-    if refusal.what != "lacks":
-        return False
+    if refusal.what == "demands":
+        left_out = refusal.name not in call.keywords and not call.hides
+        return refusal.optional and left_out and not 0 <= refusal.at < call.positional
     return refusal.name in call.keywords or 0 <= refusal.at < call.positional
 
 
 def _told(refusal: Refusal) -> str:
     if refusal.what == "is":
         return f"the original is {refusal.name}"
+    if refusal.what == "reorders":
+        return f"{refusal.name} has another place now"
     if refusal.what == "demands":
-        return f"upstream no longer passes {refusal.name}"
+        return (
+            f"upstream {'need not pass' if refusal.optional else 'no longer passes'} {refusal.name}"
+        )
     return f"lacks the {'optional' if refusal.optional else 'required'} parameter {refusal.name}"
 
 
