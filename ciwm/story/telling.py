@@ -15,6 +15,7 @@ from ciwm import __version__
 from ciwm.errors import ENVIRONMENT, INTERRUPTED, NO, OK, CiwmError
 from ciwm.records.bump import BumpReport, CheckConclusion, Stage, StageName, StageStatus
 from ciwm.story.saving import save, unsaved_stages, with_unsaved
+from ciwm.story.sync_cost import sync_cost
 
 if TYPE_CHECKING:
     import threading
@@ -131,10 +132,10 @@ def _sync(story: Story) -> None:
         story.skip("sync", bump.no_upstream or "no upstream is configured")
         return
     with story.stage("sync"):
-        story.sync_base = _sync_cost(story, bump.upstream, bump.base)
+        story.sync_base = sync_cost(bump, bump.upstream, bump.base)
         effort = bump.config.sync
-        story.sync = _sync_cost(
-            story, bump.upstream, bump.head, effort.culprits_s, history_s=effort.history_s
+        story.sync = sync_cost(
+            bump, bump.upstream, bump.head, effort.culprits_s, history_s=effort.history_s
         )
         _save(story, "sync-base.json", story.sync_base.to_json())
         _save(story, "sync.json", story.sync.to_json())
@@ -148,34 +149,6 @@ def _over_budget(story: Story) -> bool:
     """Whether head ends over a budget that the base's configuration makes a reason to block."""
     gate = story.sync.gate if story.sync else None
     return story.bump.base_config.sync.block and gate is not None and not gate.ok
-
-
-def _sync_cost(
-    story: Story,
-    upstream: str,
-    downstream: Revision,
-    culprits_s: float = 0,
-    *,
-    history_s: float | None = None,
-) -> SyncReport:
-    from ciwm.policy.sync_gate import judged  # noqa: PLC0415
-    from ciwm.upstream.classes import path_classifier  # noqa: PLC0415
-    from ciwm.upstream.report import sync_report  # noqa: PLC0415
-
-    report = sync_report(
-        story.bump.repository,
-        upstream,
-        downstream=downstream.sha,
-        config=story.bump.config.upstream,
-        now=datetime.now(timezone.utc),
-        culprits_s=culprits_s,
-        history_s=history_s,
-    )
-    shown = report.upstream.model_copy(update={"ref": story.bump.upstream_name})
-    named = report.model_copy(update={"upstream": shown})
-    policy = story.bump.base_config.sync
-    path_class = path_classifier({"ignored": policy.hygiene.ignore})
-    return judged(named, policy, lambda path: path_class(path) == "ignored")
 
 
 def _check(story: Story) -> None:

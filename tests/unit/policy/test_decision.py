@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from ciwm.config import GateConfig
 from ciwm.errors import UsageError
-from ciwm.policy import Watch, decide
+from ciwm.policy import Watch, conclusion, decide
 from ciwm.policy.blocks import blocks
 from ciwm.records import Run, SeriesVerdict, Telemetry, Verdict
-from tests.runs import RunBuilder, series
+from tests.runs import REVISIONS, RunBuilder, series
 
 CONFIG = GateConfig()
 SIDES = ("base", "head")
@@ -304,6 +304,24 @@ def test_samples_that_were_not_planned_are_named() -> None:
 def test_a_workload_edited_by_the_change_itself_is_named() -> None:
     run = RunBuilder(plan={"touched_workloads": ("decode",)}).blocks(2, 1.0, 1.0).run()
     assert any("decode" in p and "edits" in p for p in decide(run, CONFIG).problems)
+
+
+@pytest.mark.parametrize(
+    ("head", "measured_as_of", "check"),
+    [
+        (1.0, "head", "neutral"),
+        (0.5, "head", "neutral"),  # "faster", but the change may have emptied the benchmark
+        (1.1, "head", "failure"),
+        (1.0, "base", "success"),
+    ],
+)
+def test_a_benchmark_edited_by_the_change_it_judges_is_no_success(
+    head: float, measured_as_of: str, check: str
+) -> None:
+    plan = {"touched_workloads": ("decode",), "workloads_from": REVISIONS[measured_as_of]}
+    run = RunBuilder(plan=plan).blocks(6, 1.0, head).run()
+
+    assert conclusion(decide(run, CONFIG)) == check
 
 
 def test_foreign_words_reach_a_sentence_on_one_line_and_cut_short() -> None:
