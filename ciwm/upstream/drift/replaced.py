@@ -96,9 +96,9 @@ def _signature_change(
     new = worlds.new.rows(*each.new)[0]
     detail = "; ".join(_told(refusal) for refusal in found)
     if evidence:
-        detail += f" (as the call at {evidence[0].place} shows)"
+        detail += f" (a call by that name that does so: {evidence[0].place})"
     elif not firm and calls.get(method):
-        detail += " (no call in upstream makes use of it yet)"
+        detail += " (no call by that name in upstream does so yet)"
     return Change(
         f"{each.kind} signature",
         "soft" if each.use.guard or not hard else "hard",
@@ -116,7 +116,8 @@ def _passes(call: UpstreamCall, refusal: Refusal) -> bool:
     if refusal.what == "demands":
         left_out = refusal.name not in call.keywords and not call.hides
         return refusal.optional and left_out and not 0 <= refusal.at < call.positional
-    return refusal.name in call.keywords or 0 <= refusal.at < call.positional
+    by_name = refusal.what == "lacks" and refusal.name in call.keywords
+    return by_name or 0 <= refusal.at < call.positional
 
 
 def _told(refusal: Refusal) -> str:
