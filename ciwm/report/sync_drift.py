@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -34,7 +35,7 @@ def drift_answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:
         else f"{plural(soft, 'change')} to look at"
     )
     if hard:
-        return f"Moving to {target} breaks {plural(hard, 'use')} of upstream ({look})."
+        return f"Moving to {target} breaks {plural(hard, 'thing')} the plugin uses ({look})."
     if soft:
         return f"Moving to {target} breaks nothing that reading the sources shows; {look}."
     return f"Nothing the plugin uses changed between its pin and {target}."
@@ -94,12 +95,12 @@ def _table(findings: Sequence[Finding], *, lanes: bool) -> str:
 def _row(finding: Finding, *, lanes: bool) -> tuple[str, ...]:
     told = f"{finding.kind}: {name(finding.symbol)}"
     if finding.detail:
-        told += f"<br>{words(finding.detail, 200)}"
+        told += f" · {words(finding.detail, 200)}"
     rest = f" and {finding.use_count - 1} more" if finding.use_count > 1 else ""
-    guard = f"<br>{words(finding.guard, 100)}" if finding.guard else ""
+    guard = f" · {words(finding.guard, 100)}" if finding.guard else ""
     cells = (
         told,
-        f"{name(finding.upstream)}<br>{_commit(finding)}",
+        f"{name(finding.upstream)} · {_commit(finding)}",
         f"{name(finding.use)}{rest}{guard}",
         words(finding.mend, 200),
     )
@@ -184,9 +185,14 @@ def _lane_name(lane: PinLane) -> str:
     return "pin" if lane.name == "pin" else f"pin, {visible(lane.name)}"
 
 
+def _short(ref: str) -> str:
+    """A commit's id cut as git does, another name only when it is long."""
+    return ref[:12] if re.fullmatch(r"[0-9a-f]{40,64}", ref) else shortened(ref, 60)
+
+
 def _lane(lane: PinLane, quote: Callable[[str], str]) -> str:
     behind = "" if lane.commits is None else f"{plural(lane.commits, 'commit')}, "
     return (
-        f"{quote(shortened(lane.ref, 60))}, {behind}{lane.days:.1f} days behind: "
+        f"{quote(_short(lane.ref))}, {behind}{lane.days:.1f} days behind: "
         f"{lane.hard} hard, {lane.soft} soft"
     )

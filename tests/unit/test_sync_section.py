@@ -29,6 +29,13 @@ from ciwm.records.sync import (
     SyncReport,
     Upstream,
 )
+from ciwm.records.sync_drift import (
+    BlindSpot,
+    Finding,
+    PinLane,
+    PluginSurface,
+    UpstreamChange,
+)
 from ciwm.records.sync_history import Forecast, PastSync, SyncHistory
 from ciwm.records.sync_pulls import OpenPull, Pulls
 from ciwm.records.sync_states import CommitsByState
@@ -49,6 +56,7 @@ PAST_SYNC = PastSync(
     upstream_commits=3,
     lag_days=0.5,
 )
+SURFACE = PluginSurface(**dict.fromkeys(PluginSurface.model_fields, 1))
 GITHUB = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 WORDS = st.text(
     st.one_of(
@@ -83,6 +91,36 @@ def hostile_pulls(draw: st.DrawFn) -> Pulls:
 
 
 @st.composite
+def hostile_findings(draw: st.DrawFn) -> Finding:
+    change = UpstreamChange(sha=draw(WORDS), subject=draw(WORDS), pr=7)
+    words = ("symbol", "upstream", "use", "detail", "mend", "guard", "commit_unknown")
+    return Finding.model_validate(
+        {
+            "kind": "removed",
+            "severity": draw(st.sampled_from(["hard", "soft"])),
+            **{field: draw(WORDS) for field in words},
+            "use_count": 2,
+            "commit": draw(st.sampled_from([None, change])),
+            "lanes": (draw(WORDS),),
+        }
+    )
+
+
+def lane(words: str) -> PinLane:
+    return PinLane(
+        name=words,
+        source=words,
+        ref=words,
+        sha=words,
+        committed_at=MOMENT,
+        commits=None,
+        days=1,
+        hard=1,
+        soft=0,
+    )
+
+
+@st.composite
 def hostile_reports(draw: st.DrawFn) -> SyncReport:
     def commit() -> CarriedCommit:
         return CarriedCommit(
@@ -106,6 +144,8 @@ def hostile_reports(draw: st.DrawFn) -> SyncReport:
         )
 
     few = range(draw(st.integers(0, 2)))
+    drift = tuple(draw(hostile_findings()) for _ in few)
+    plugin = draw(st.booleans())
     return SyncReport(
         generated_at=MOMENT,
         repository=draw(WORDS),
@@ -144,6 +184,10 @@ def hostile_reports(draw: st.DrawFn) -> SyncReport:
         missing_objects=tuple(draw(WORDS) for _ in few),
         notes=tuple(draw(WORDS) for _ in few),
         pulls=draw(st.none() | hostile_pulls()),
+        surface=SURFACE if plugin else None,
+        lanes=tuple(lane(draw(WORDS)) for _ in few),
+        drift=drift,
+        unseen=tuple(BlindSpot(what=draw(WORDS), count=1, examples=(draw(WORDS),)) for _ in few),
     )
 
 

@@ -10,17 +10,20 @@ from ciwm.upstream.drift.symbols import (
     POSITIONAL_ONLY,
     VAR_KEYWORD,
     VAR_POSITIONAL,
+    Parameter,
     Signature,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterator, Sequence
 
 
 class Refusal(NamedTuple):
     """One way of calling the original that the replacement does not take.
 
-    what   lacks (a parameter the original has), demands (one the original does not have)
+    what      lacks (a parameter the original has), demands (one the original does not have, or
+              not always), reorders (one that has another place)
+    optional  whether callers of the original may leave it out
     """
 
     what: str
@@ -41,22 +44,33 @@ def refusals(replacement: Signature, original: Signature) -> set[Refusal]:
         by_place = each.kind == KEYWORD_ONLY or at < len(slots) or VAR_POSITIONAL in kinds
         if not (by_keyword and by_place):
             found.add(Refusal("lacks", each.name, optional, -1 if by_place else at))
-    return found | set(_demands(replacement, original, slots=len(slots)))
+        elif _elsewhere(slots, each, at):
+            found.add(Refusal("reorders", each.name, optional, at))
+    return found | set(_demands(replacement, original))
+
+
+def _elsewhere(slots: Sequence[Parameter], each: Parameter, at: int) -> bool:
+    """Whether a positional parameter of the original has another place in the replacement."""
+    if each.kind == KEYWORD_ONLY:
+        return False
+    places = [index for index, slot in enumerate(slots) if slot.name == each.name]
+    return bool(places) and places[0] != at
 
 
 def _named(signature: Signature) -> Signature:
     return tuple(e for e in signature if e.kind not in (VAR_POSITIONAL, VAR_KEYWORD))
 
 
-def _demands(replacement: Signature, original: Signature, *, slots: int) -> Iterable[Refusal]:
+def _demands(replacement: Signature, original: Signature) -> Iterator[Refusal]:
+    """Parameters that the replacement cannot do without, and the original does not always give."""
     kinds = {each.kind for each in original}
-    positional = [e for e in original if e.kind in (POSITIONAL, POSITIONAL_ONLY)]
-    given = {each.name for each in _named(original)}
-    at = 0
+    if VAR_KEYWORD in kinds or VAR_POSITIONAL in kinds:
+        return  # it may be given anything
+    by_name = {each.name: each for each in original}
+    theirs = [e for e in original if e.kind in (POSITIONAL, POSITIONAL_ONLY)]
+    at = -1
     for each in _named(replacement):
-        filled = each.name in given or VAR_KEYWORD in kinds or VAR_POSITIONAL in kinds
-        if each.kind != KEYWORD_ONLY:
-            filled = filled or at < len(positional)
-            at += 1
-        if each.default is None and not filled:
-            yield Refusal("demands", each.name, optional=False, at=min(at, slots) - 1)
+        at = at + 1 if each.kind != KEYWORD_ONLY else -1
+        source = by_name.get(each.name) or (theirs[at] if 0 <= at < len(theirs) else None)
+        if each.default is None and (source is None or source.default is not None):
+            yield Refusal("demands", each.name, source is not None, at)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from ciwm.errors import GitError
+from ciwm.upstream.drift.regions import region
 from ciwm.upstream.names import readable_text
 from ciwm.upstream.reading import read
 
@@ -64,6 +65,8 @@ class Blamer:
     steps: dict[str, list[Step]]
     deadline_s: float
     _answers: dict[tuple[Where, str], Blame] = field(default_factory=dict)
+    _regions: dict[tuple[str, str], str] = field(default_factory=dict)
+    _states: dict[tuple[Where, str, str], Hashable] = field(default_factory=dict)
 
     def of(self, where: Where, what: str) -> Blame:
         """The commits that gave a definition the state it has at the target."""
@@ -85,8 +88,8 @@ class Blamer:
             )
         if time.monotonic() > self.deadline_s:
             return Blame(unknown=f"not searched: more than {BUDGET_S:.0f} s of searching")
+        self._find_regions(steps, where)
         if len(steps) <= _ALL_LOOKED_AT:
-            self._read([blob for step in steps for blob in step[1:] if blob], what)
             found = [
                 step.commit
                 for step in steps
@@ -112,6 +115,14 @@ class Blamer:
                 low = middle + 1
         return [steps[low].commit]
 
+    def _find_regions(self, steps: Sequence[Step], where: Where) -> None:
+        """Digest the lines that matter in every version of the file, with one process."""
+        name = where.name.rpartition(".")[2]
+        blobs = dict.fromkeys(blob for step in steps for blob in step[1:] if blob)
+        wanted = [blob for blob in blobs if (blob, name) not in self._regions]
+        for blob, content in self.tree.contents(wanted):
+            self._regions[blob, name] = region(content or b"", name)
+
     def _read(self, blobs: Iterable[str], what: str) -> None:
         if what == "body":
             self.bodies.read(self.tree, blobs)
@@ -119,8 +130,15 @@ class Blamer:
             self.blobs.read(self.tree, blobs)
 
     def _state(self, blob: str, where: Where, what: str) -> Hashable:
+        """What of a definition is looked at, in one version; versions with equal lines are one."""
         if not blob:
             return None
+        key = (where, what, self._regions[blob, where.name.rpartition(".")[2]])
+        if key not in self._states:
+            self._states[key] = self._parsed_state(blob, where, what)
+        return self._states[key]
+
+    def _parsed_state(self, blob: str, where: Where, what: str) -> Hashable:
         self._read([blob], what)
         if what == "body":
             return self.bodies.of(self.tree, blob, where.name) or None

@@ -73,7 +73,7 @@ def bound_by_blocks(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None]
     elif isinstance(node, ast.With | ast.AsyncWith):
         for item in node.items:
             if item.optional_vars is not None:
-                yield item.optional_vars, item.context_expr
+                yield item.optional_vars, None  # __enter__ may give anything
 
 
 def _set_by_call(call: ast.expr, name: str) -> str:

@@ -96,9 +96,9 @@ def _signature_change(
     new = worlds.new.rows(*each.new)[0]
     detail = "; ".join(_told(refusal) for refusal in found)
     if evidence:
-        detail += f" (passed at {evidence[0].place})"
+        detail += f" (a call by that name that does so: {evidence[0].place})"
     elif not firm and calls.get(method):
-        detail += " (no call in upstream passes it yet)"
+        detail += " (no call by that name in upstream does so yet)"
     return Change(
         f"{each.kind} signature",
         "soft" if each.use.guard or not hard else "hard",
@@ -113,16 +113,22 @@ def _signature_change(
 
 
 def _passes(call: UpstreamCall, refusal: Refusal) -> bool:
-    if refusal.what != "lacks":
-        return False
-    return refusal.name in call.keywords or 0 <= refusal.at < call.positional
+    if refusal.what == "demands":
+        left_out = refusal.name not in call.keywords and not call.hides
+        return refusal.optional and left_out and not 0 <= refusal.at < call.positional
+    by_name = refusal.what == "lacks" and refusal.name in call.keywords
+    return by_name or 0 <= refusal.at < call.positional
 
 
 def _told(refusal: Refusal) -> str:
     if refusal.what == "is":
         return f"the original is {refusal.name}"
+    if refusal.what == "reorders":
+        return f"{refusal.name} has another place now"
     if refusal.what == "demands":
-        return f"upstream no longer passes {refusal.name}"
+        return (
+            f"upstream {'need not pass' if refusal.optional else 'no longer passes'} {refusal.name}"
+        )
     return f"lacks the {'optional' if refusal.optional else 'required'} parameter {refusal.name}"
 
 

@@ -32,6 +32,13 @@ from ciwm.records.sync import (
     Shape,
     Upstream,
 )
+from ciwm.records.sync_drift import (
+    BlindSpot,
+    Finding,
+    PinLane,
+    PluginSurface,
+    UpstreamChange,
+)
 from ciwm.records.sync_gate import Marker
 from ciwm.records.sync_history import PastSync
 from ciwm.records.sync_patches import (
@@ -238,7 +245,79 @@ OVER = judged(
         hygiene=HygieneConfig(fail_on=("markers",)),
     ),
 )
+
+
+def finding(kind: str, severity: str, symbol: str, **changed: object) -> Finding:
+    """A finding at one use, made by one upstream commit."""
+    values = {
+        "kind": kind,
+        "severity": severity,
+        "symbol": symbol,
+        "upstream": "engine/config.py:12",
+        "use": "plug/worker.py:40",
+        "before": "engine/config.py:12",
+        "mend": f"stop using {symbol}, or carry a copy of it",
+        "commit": UpstreamChange(sha="f" * 40, subject="Config is a module (#25252)", pr=25252),
+        "lanes": ("main", "release"),
+    }
+    return Finding.model_validate({**values, **changed})
+
+
+def plugin(**changed: object) -> SyncReport:
+    """A plugin with two pins, whose upstream broke one thing and changed two."""
+    surface = dict.fromkeys(PluginSurface.model_fields, 0)
+    surface |= {"files": 165, "calls": 1297, "overrides": 653, "subclasses": 116, "symbols": 802}
+    lane = PinLane(
+        name="main",
+        source=".upstream-commit",
+        ref=BASE,
+        sha=BASE,
+        committed_at=MOMENT,
+        commits=31,
+        days=1.75,
+        hard=1,
+        soft=2,
+    )
+    release = lane.model_copy(update={"name": "release", "ref": "v0.10.2", "commits": 120})
+    values = {
+        "shape": Shape(style="plugin", evidence=("lane main pins upstream at cccc",)),
+        "carried": None,
+        "overlap": None,
+        "conflicts": None,
+        "surface": PluginSurface(**surface),
+        "lanes": (lane, release),
+        "drift": (
+            finding("removed", "hard", "engine.config.Mode.RAW", use_count=3),
+            finding(
+                "override signature",
+                "soft",
+                "engine.worker.Worker.load",
+                after="engine/worker.py:9",
+                upstream="engine/worker.py:9",
+                detail="lacks the optional parameter fast",
+                mend="take (self, path, fast=False)",
+                lanes=("main",),
+            ),
+            finding(
+                "patched body changed",
+                "soft",
+                "engine.ops.softmax",
+                commit=None,
+                commit_unknown="no history",
+                guard="behind the version test `version_is('0.10.2')`",
+                in_tests=True,
+            ),
+        ),
+        "unseen": (
+            BlindSpot(what="getattr with a computed name", count=8, examples=("plug/a.py:3",)),
+        ),
+    }
+    return report(**{**values, **changed})
+
+
 CASES = {
+    "plugin": plugin(),
+    "plugin in step": plugin(drift=(), unseen=()),
     "over": OVER,
     "queue": queue(),
     "lost": lost(),
