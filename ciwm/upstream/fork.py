@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from ciwm.upstream.markers import with_markers
 from ciwm.upstream.measure import LISTED_COMMITS, measure
 from ciwm.upstream.names import readable_path
 from ciwm.upstream.shape import fork_shape
-from ciwm.upstream.states import with_states
+from ciwm.upstream.states import attempt_states, with_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -51,8 +52,10 @@ def fork_report(
     with grafted(repository, ground.grafts) as joined:
         with joined.scratch_objects() as scratch:
             measured = measure(scratch, ground.pair)
-            shape = fork_shape(scratch, ground, measured)
-            report = with_states(scratch, measured, assemble(measured, shape, told))
+            with ThreadPoolExecutor(1) as pool:
+                shape = pool.submit(fork_shape, scratch, ground, measured)
+                states = attempt_states(scratch, measured)
+            report = with_states(assemble(measured, shape.result(), told), states)
             report = with_markers(scratch, measured, report)
         if culprits_s <= 0 or report.conflicts is None:
             return report
