@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ciwm.records import (
     Accelerator,
     Arm,
+    Attribution,
     BuildRecord,
     BumpReport,
+    Calibration,
     Environment,
+    FactorialRun,
     Launch,
     LaunchCount,
     Plan,
@@ -19,12 +22,15 @@ from ciwm.records import (
     Run,
     Samples,
     Series,
+    SeriesCalibration,
     SeriesVerdict,
     Stage,
     SyncReport,
     Telemetry,
     Verdict,
+    WayOut,
 )
+from ciwm.records.factorial import FactorialLaunch, Part, SeriesAttribution
 from ciwm.records.sync import (
     Ahead,
     Behind,
@@ -39,12 +45,14 @@ from ciwm.records.sync import (
     Shape,
     Upstream,
 )
+from ciwm.records.sync_pulls import IncomingPull, OpenPull, Pulls, Share, Within
 from ciwm.report.headline import headline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ciwm.records.bump import StageName, StageStatus
+    from ciwm.records.factorial import Cell
     from ciwm.records.run import ExitReason, Side
     from ciwm.records.verdict import SeriesOutcome
 
@@ -333,6 +341,88 @@ def sync(**changes: Any) -> SyncReport:
     return SyncReport(**{**fields, **changes})
 
 
+def pulls(**changes: Any) -> Pulls:
+    """Our pull requests at vllm-project/vllm, and two incoming changes; every field is set."""
+    within = Within(
+        d7=Share(value=0.25, low=0.12, high=0.4, n=44, at_risk=31),
+        d30=Share(value=0.7125, low=0.55, high=0.83, n=44, at_risk=9),
+        d90=Share(value=None, low=None, high=None, n=44, at_risk=0),
+    )
+    fields: dict[str, Any] = {
+        "repository": "vllm-project/vllm",
+        "authors": ("ines-m", "tomas-h"),
+        "since": WHEN - timedelta(days=365),
+        "read_at": WHEN - timedelta(hours=30),
+        "from_cache": True,
+        "requests": 1,
+        "points": 4,
+        "open": 5,
+        "merged": 36,
+        "closed": 4,
+        "drafts": 1,
+        "merged_within": within,
+        "closed_within": within,
+        "answered_within": within,
+        "median_days_to_merge": 12.5,
+        "median_days_to_response": 0.75,
+        "waiting": (
+            OpenPull(
+                number=25252,
+                title="[NPU] hook for the block size | of a device",
+                url="https://github.com/vllm-project/vllm/pull/25252",
+                author="ines-m",
+                waiting_days=41.25,
+                answered=False,
+            ),
+            OpenPull(
+                number=25345,
+                title="[Core] a draft",
+                url="https://github.com/vllm-project/vllm/pull/25345",
+                author="tomas-h",
+                waiting_days=None,
+                answered=True,
+            ),
+        ),
+        "incoming": (
+            IncomingPull(
+                number=25332,
+                sha="7b" * 20,
+                commits=2,
+                subject="[Core] KV cache groups (#25332)",
+                author="A Maintainer",
+                merged_at=WHEN - timedelta(days=3),
+                url="https://github.com/vllm-project/vllm/pull/25332",
+                ours=False,
+                files=("setup.py", "vllm/v1/core/kv_cache_manager.py"),
+                files_count=2,
+                overlap_lines=18,
+                near_lines=3,
+                lines_added=120,
+                lines_removed=64,
+            ),
+            IncomingPull(
+                number=None,
+                sha="8c" * 20,
+                commits=1,
+                subject="Fix the build",
+                author="Ines Moreau",
+                merged_at=WHEN - timedelta(days=2),
+                url=None,
+                ours=True,
+                files=("setup.py",),
+                files_count=1,
+                overlap_lines=None,
+                near_lines=None,
+                lines_added=None,
+                lines_removed=None,
+            ),
+        ),
+        "incoming_count": 14,
+        "notes": ("our pull requests are from the cache (30.0 hours old): --offline",),
+    }
+    return Pulls(**{**fields, **changes})
+
+
 def partial_sync() -> SyncReport:
     """A sync report of a partial clone: what could not be computed is named."""
     return sync(
@@ -496,12 +586,114 @@ def bump(**changes: Any) -> BumpReport:
     return BumpReport(**{"headline": line, **told})
 
 
+def calibration(**changes: Any) -> Calibration:
+    """A machine on which one series' threshold is detected, and the other's is not."""
+    known = {"workload": "decode-8b", "unit": "s", "better": "lower", "threshold_pct": 3.0}
+    same = {"metric": "step_time", "launches": 16, "iterations": 60, "alarm": False}
+    quiet = SeriesCalibration(
+        series="decode-8b[batch=1]",
+        noise=0.008,
+        between=0.007,
+        within=0.004,
+        detectable=1.9,
+        blocked=3.4,
+        outcome="unchanged",
+        reason="decode-8b[batch=1] step_time P50 is not slower by 3 %",
+        **known,
+        **same,
+    )
+    loud = SeriesCalibration(
+        series="decode-8b[batch=8]",
+        noise=0.03,
+        between=0.029,
+        within=0.008,
+        detectable=8.1,
+        blocked=9.0,
+        outcome="inconclusive",
+        reason="decode-8b[batch=8] step_time P50: neither proved nor excluded",
+        ways_out=(
+            WayOut(way="launches", amount=64, cost=4, words="max_launches = 64"),
+            WayOut(way="quieter", amount=0.33, cost=1, words="lock the card's clocks"),
+        ),
+        **known,
+        **same,
+    )
+    fields: dict[str, Any] = {
+        "id": "20260914T063000Z-calibration",
+        "at": WHEN,
+        "revision": revision("base"),
+        "environment": environment(),
+        "family_size": 2,
+        "alpha": 0.01,
+        "max_launches": 16,
+        "complete": True,
+        "stopped_because": "every workload is decided or has had all its launches",
+        "series": (quiet, loud),
+    }
+    return Calibration(**{**fields, **changes})
+
+
+def factorial_run() -> FactorialRun:
+    """The first block of a 2x2 plan."""
+    cells: tuple[Cell, ...] = ("second", "neither", "both", "first")
+    return FactorialRun(
+        id="20260914T063000Z-2x2",
+        started_at=WHEN,
+        ended_at=WHEN + timedelta(seconds=80),
+        seed=7,
+        factors=("upstream", "patches"),
+        max_launches=16,
+        family=(series(),),
+        workloads=("decode-8b",),
+        workloads_from=revision(),
+        arms={
+            cell: Arm(revision=revision(), build=build(), environment=environment())
+            for cell in sorted(cells)
+        },
+        launches=tuple(
+            FactorialLaunch(cell=cell, launch=launch(number, side="head", values=(0.0125,)))
+            for number, cell in enumerate(cells)
+        ),
+        complete=False,
+        stopped_because="the budget of 60 s is spent",
+    )
+
+
+def attribution() -> Attribution:
+    """A slowdown that upstream brought."""
+    found = SeriesAttribution(
+        series="decode-8b[batch=1]",
+        metric="step_time",
+        workload="decode-8b",
+        unit="s",
+        better="lower",
+        launches=16,
+        values={"neither": 0.0125, "first": 0.0132, "second": 0.0125, "both": 0.0132},
+        total=Part(change=1.056, low=1.049, high=1.063),
+        first=Part(change=1.056, low=1.05, high=1.062),
+        second=Part(change=1.0, low=0.994, high=1.006),
+        interaction=Part(change=1.0, low=0.992, high=1.008),
+        owner="first",
+        reason="decode-8b[batch=1] step_time: the change is that of upstream",
+    )
+    return Attribution(
+        run="20260914T063000Z-2x2",
+        factors=("upstream", "patches"),
+        interval_method="95 % Student interval of the trimmed mean of the contrasts",
+        series=(found,),
+        problems=("the run is not complete: the budget of 60 s is spent",),
+    )
+
+
 # in the order of ciwm.records.FILES
 ONE_OF_EACH: tuple[RecordFile, ...] = (
     environment(),
     failed_build(),
     run(),
-    sync(),
+    sync(pulls=pulls()),
     verdict("failed", "missing", "regressed", "void", "inconclusive", "waived", "new"),
     bump(sync_base=clean_sync(), builds=(build("base"), failed_build())),
+    calibration(),
+    factorial_run(),
+    attribution(),
 )

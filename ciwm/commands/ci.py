@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from ciwm.errors import CiwmError
+from ciwm.errors import INTERRUPTED, CiwmError
 
 if TYPE_CHECKING:
     import threading
@@ -28,7 +29,12 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--base", envvar="CIWM_BASE", metavar="REV", help="[default: by the event]")
 @click.option("--head", envvar="CIWM_HEAD", metavar="REV", help="[default: by the event]")
 @click.option("--upstream", envvar="CIWM_UPSTREAM", metavar="REV", help="[default: configured]")
-@click.option("--config", envvar="CIWM_CONFIG", type=FILE, help="Use this configuration for all.")
+@click.option(
+    "--config",
+    envvar="CIWM_CONFIG",
+    type=FILE,
+    help="Read this file: in the repository, each side's own; elsewhere, as it is for both.",
+)
 @click.option(
     "--fetch/--no-fetch",
     envvar="CIWM_FETCH",
@@ -49,6 +55,9 @@ def command(require: bool, as_json: bool, **options: Any) -> int:  # noqa: FBT00
     In a GitHub Actions job the event says what is compared: a pull request's tested merge with
     its first parent, a push with the previous tip. Elsewhere name --base and --head. Nothing is
     posted without a token (CIWM_TOKEN, else GITHUB_TOKEN) and an event.
+
+    Upstream is what [upstream] names, else the remote named upstream; --fetch gets it in both
+    places, into refs/ciwm/upstream alone.
 
     The policy is the base revision's. Exit codes: 0 pass; 1 a regression, a missing or failed
     workload, a head that does not build; 3 and 5 doubt, when asked to fail; 4 a stage could not be
@@ -77,14 +86,19 @@ def _asked(options: dict[str, Any]) -> Asked:
 
 
 def _directory(stated: Path | None) -> Path:
-    import tempfile  # noqa: PLC0415
+    """The folder of the records, which is there and empty; raises when it cannot be."""
+    from ciwm.launch.files import cannot_write  # noqa: PLC0415
 
-    if stated is not None and stated.exists() and any(stated.iterdir()):
-        raise click.UsageError(f"--out {stated} is not empty: records are never overwritten")
-    if stated is not None:
+    place = stated or Path(os.environ.get("RUNNER_TEMP") or tempfile.gettempdir())
+    try:
+        if stated is None:
+            return Path(tempfile.mkdtemp(prefix="ciwm-", dir=place))
+        if stated.exists() and any(stated.iterdir()):
+            raise click.UsageError(f"--out {stated} is not empty: records are never overwritten")
         stated.mkdir(parents=True, exist_ok=True)
         return stated.resolve()
-    return Path(tempfile.mkdtemp(prefix="ciwm-", dir=os.environ.get("RUNNER_TEMP")))
+    except OSError as error:
+        raise cannot_write(place, error) from error
 
 
 def _told(asked: Asked, event: Event | None, runner: Runner, stop: threading.Event) -> BumpReport:
@@ -92,13 +106,15 @@ def _told(asked: Asked, event: Event | None, runner: Runner, stop: threading.Eve
     from ciwm.story.job import Job, bump_of  # noqa: PLC0415
     from ciwm.story.telling import Story, tell  # noqa: PLC0415
 
+    if event is not None and _is_deletion(event, asked):
+        return _nothing(event)
     try:
         job = Job(Repository.open(Path.cwd()), event, asked, _token(), _say)
         bump = bump_of(job)
     except CiwmError as error:
         if event is None:
             raise
-        return _not_begun(error, event, asked.directory)
+        return _not_begun(error, event)
 
     @contextmanager
     def fold(title: str) -> Iterator[None]:
@@ -108,11 +124,25 @@ def _told(asked: Asked, event: Event | None, runner: Runner, stop: threading.Eve
     return tell(Story(bump, stop, _say, fold))
 
 
-def _not_begun(error: CiwmError, event: Event, directory: Path) -> BumpReport:
-    from ciwm.story.telling import could_not_begin  # noqa: PLC0415
+def _is_deletion(event: Event, asked: Asked) -> bool:
+    """Whether a branch or tag was deleted, and nothing else was asked for."""
+    from ciwm.actions import NO_COMMIT  # noqa: PLC0415
+
+    return event.name == "push" and event.after == NO_COMMIT and not (asked.base and asked.head)
+
+
+def _nothing(event: Event) -> BumpReport:
+    from ciwm.story.unmeasured import nothing_to_compare  # noqa: PLC0415
+
+    why = f"{event.ref or 'the branch'} was deleted"
+    return nothing_to_compare(why, repository=event.repository, run_url=event.run_url)
+
+
+def _not_begun(error: CiwmError, event: Event) -> BumpReport:
+    from ciwm.story.unmeasured import could_not_begin  # noqa: PLC0415
 
     pull = event.pull_request
-    report = could_not_begin(
+    return could_not_begin(
         error,
         event.name.replace("_", " "),
         repository=event.repository,
@@ -120,25 +150,32 @@ def _not_begun(error: CiwmError, event: Event, directory: Path) -> BumpReport:
         check_sha=pull.head_sha if pull else event.after,
         run_url=event.run_url,
     )
-    (directory / "report.json").write_text(report.to_json(), encoding="utf-8")
-    return report
 
 
 def _publish(report: BumpReport, event: Event | None, directory: Path, runner: Runner) -> bool:
     """Post the report where the event wants it; whether nothing was left unposted."""
-    if event is None:
-        return True
     from ciwm.github import connect_from  # noqa: PLC0415
     from ciwm.publish import Target, Texts, publish  # noqa: PLC0415
     from ciwm.report.bump_markdown import comment_markdown, summary_markdown  # noqa: PLC0415
+    from ciwm.story.saving import save  # noqa: PLC0415
 
     texts = Texts(comment_markdown(report), summary_markdown(report))
-    (directory / "comment.md").write_text(texts.comment, encoding="utf-8")
+    unsaved = save(directory / "comment.md", texts.comment)
+    if unsaved:
+        _say(f"warning: {unsaved}")
+    if event is None:
+        return True
     runner.set_output("directory", str(directory))
     target = Target(event.repository, report.pull_request, report.check_sha)
-    with connect_from(os.environ) or nullcontext() as github:
+    connection, refused = None, None
+    try:
+        connection = connect_from(os.environ)
+    except CiwmError as error:
+        refused = error  # a token or address that cannot be: what was measured is told all the same
+    saved = directory / "report.json"
+    with connection or nullcontext() as github:
         published = publish(
-            report, texts, target, github, runner=runner, saved=directory / "report.json"
+            report, texts, target, github, runner=runner, saved=saved, refused=refused
         )
     return not published.problems
 
@@ -152,7 +189,9 @@ def _show(report: BumpReport, directory: Path, *, as_json: bool) -> None:
     from ciwm.report.bump_text import show_bump  # noqa: PLC0415
 
     show_bump(report, Console())
-    _say(f"records: {directory}")
+    _say(f"records: {directory} (report.json, comment.md)")
+    if report.exit_code == INTERRUPTED and report.run_file is not None:
+        _say(f"to go on: ciwm bench --resume {directory / 'run'}")
 
 
 def _token() -> str | None:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ciwm.errors import UsageError
-from ciwm.github.failures import NotFoundError, asking, graphql_failure
+from ciwm.github.failures import NotFoundError, asking
+from ciwm.github.graph import GraphAnswer, graph_answer
 from ciwm.github.retry import Patience, retry_policy
 from ciwm.github.values import Check, CheckRun, Comment
 
@@ -120,14 +121,22 @@ class GitHub:
     @cached_property
     def _viewer(self) -> str:
         with asking("learn whose token this is", token=self._token):
-            requester = self._client.requester
-            url = self.graphql_url or requester.graphql_url
-            headers, data = requester.requestJsonAndCheck("POST", url, input={"query": _VIEWER})
-            failure = graphql_failure(data, headers)
-            if failure is not None:
-                raise failure
-            login: str = data["data"]["viewer"]["login"]
+            login: str = self._ask(_VIEWER, {}).data["viewer"]["login"]
             return login
+
+    def query(self, what: str, text: str, variables: Mapping[str, Any]) -> GraphAnswer:
+        """The answer to a GraphQL query that only reads; `what` it is for goes into errors."""
+        with asking(what, token=self._token):
+            return self._ask(text, variables)
+
+    def _ask(self, text: str, variables: Mapping[str, Any]) -> GraphAnswer:
+        requester = self._client.requester
+        url = self.graphql_url or requester.graphql_url
+        sent = {"query": text, **({"variables": dict(variables)} if variables else {})}
+        return graph_answer(
+            lambda: requester.requestJsonAndCheck("POST", url, input=sent),
+            self.patience.total_wait_s,
+        )
 
     def is_ours(self, comment: Comment) -> bool:
         """Whether the owner of this token wrote a comment; GraphQL may leave out an app's [bot]."""

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ciwm.policy.tally import FAILURES
+from ciwm.policy.trial import LARGEST
 from ciwm.policy.words import advice, does_not_run, named, plain, proved, unchanged, undecided
+from ciwm.records import SIDES
 
 if TYPE_CHECKING:
     from ciwm.policy.case import Case
+    from ciwm.policy.trial import Trial
     from ciwm.records.verdict import SeriesOutcome
 
 
@@ -18,6 +21,7 @@ class Outcome(NamedTuple):
     outcome: SeriesOutcome
     reason: str
     base_runs: bool = True
+    by_tail: bool = False
 
 
 def outcome(case: Case) -> Outcome:
@@ -80,12 +84,20 @@ def _void(case: Case) -> Outcome | None:
     if case.tally.broken:
         return Outcome("void", f"{name}: {case.tally.broken}")
     if case.trial.verdict == "no ratio":
-        return Outcome(
-            "void",
-            f"{name}: values at or below zero have no ratio, so that a threshold in percent "
-            "means nothing",
-        )
+        return Outcome("void", f"{name}: {_no_ratio(case.trial)}")
     return None
+
+
+def _no_ratio(trial: Trial) -> str:
+    """Why the values of a series cannot be compared."""
+    if trial.on_differences:
+        return f"values beyond {LARGEST:g} have no difference that a number holds"
+    if all(value > 0 for side in SIDES for value in trial.values[side]):
+        return f"values below {1 / LARGEST:g} or beyond {LARGEST:g} have no ratio to rely on"
+    return (
+        "values at or below zero have no ratio, so that a threshold in percent means nothing; "
+        "state a threshold_abs, in its unit"
+    )
 
 
 def _apart(case: Case) -> Outcome | None:
@@ -96,7 +108,20 @@ def _apart(case: Case) -> Outcome | None:
 
 
 def _judged(case: Case) -> Outcome:
+    """By the P50, unless slowest iterations that may block say something worse."""
     trial = case.trial
+    middle = outcome_of(trial, case)
+    if trial.tail is None or not trial.tail_gates or middle.outcome == "regressed":
+        return middle
+    slowest = outcome_of(trial.tail, case)
+    worse = slowest.outcome == "regressed" or (
+        slowest.outcome == "inconclusive" and middle.outcome != "inconclusive"
+    )
+    return slowest._replace(by_tail=True) if worse else middle
+
+
+def outcome_of(trial: Trial, case: Case) -> Outcome:
+    """What the gate's verdict on a trial comes to."""
     if trial.verdict == "regress":
         return Outcome("regressed", proved(trial, worse=True))
     if trial.verdict == "improve":

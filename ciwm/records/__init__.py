@@ -3,10 +3,20 @@
 from ciwm.records.base import Record, RecordFile, parse_record, read_record
 from ciwm.records.build import BuildRecord, Revision
 from ciwm.records.bump import BumpReport, Stage
+from ciwm.records.calibration import Calibration, SeriesCalibration, WayOut
 from ciwm.records.environment import Accelerator, Difference, Environment
+from ciwm.records.factorial import Attribution, FactorialRun
 from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
 from ciwm.records.sync import SyncReport
-from ciwm.records.verdict import SEVERITY, LaunchCount, SeriesVerdict, Verdict
+from ciwm.records.verdict import (
+    SEVERITY,
+    Confirmation,
+    LaunchCount,
+    SeriesVerdict,
+    TailVerdict,
+    Verdict,
+    Waived,
+)
 
 FILES: tuple[type[RecordFile], ...] = (
     Environment,
@@ -15,6 +25,9 @@ FILES: tuple[type[RecordFile], ...] = (
     SyncReport,
     Verdict,
     BumpReport,
+    Calibration,
+    FactorialRun,
+    Attribution,
 )
 
 __all__ = [
@@ -23,10 +36,14 @@ __all__ = [
     "SIDES",
     "Accelerator",
     "Arm",
+    "Attribution",
     "BuildRecord",
     "BumpReport",
+    "Calibration",
+    "Confirmation",
     "Difference",
     "Environment",
+    "FactorialRun",
     "Launch",
     "LaunchCount",
     "Plan",
@@ -36,12 +53,16 @@ __all__ = [
     "Run",
     "Samples",
     "Series",
+    "SeriesCalibration",
     "SeriesVerdict",
     "Side",
     "Stage",
     "SyncReport",
+    "TailVerdict",
     "Telemetry",
     "Verdict",
+    "Waived",
+    "WayOut",
     "parse_record",
     "read_record",
 ]

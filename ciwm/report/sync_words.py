@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from ciwm.report.figures import plural
+from ciwm.report.sync_drift import drift_answer, drift_facts
 from ciwm.report.sync_patches import patch_facts, patches_answer
 from ciwm.report.sync_states import state_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ciwm.records.sync import Conflicts, SyncReport
+    from ciwm.records.sync import Conflicts, Culprit, SyncReport
+
+AUTHORS_SHOWN = 2
+
+_FULL_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def lines(added: int, removed: int) -> str:
     """Lines added and removed."""
     return f"+{added:,} -{removed:,} lines"
+
+
+def short_ref(ref: str) -> str:
+    """A revision as it was named; a full commit id by its first 12 digits."""
+    return ref[:12] if _FULL_ID.fullmatch(ref) else ref
 
 
 def signed(added: int, removed: int) -> tuple[str, str]:
@@ -26,9 +38,13 @@ def signed(added: int, removed: int) -> tuple[str, str]:
 
 def answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:
     """What the merge would cost, in one sentence; `quote` makes names fit the page."""
+    if report.surface is not None:
+        return drift_answer(report, quote)
     if report.patches is not None:
         return patches_answer(report, quote)
-    upstream, downstream = quote(report.upstream.ref), quote(report.downstream.ref)
+    upstream, downstream = (
+        quote(short_ref(ref)) for ref in (report.upstream.ref, report.downstream.ref)
+    )
     if report.behind.commits == 0:
         return f"{downstream} already holds all of {upstream}: nothing to merge."
     conflicts, merging = report.conflicts, f"Merging {upstream} into {downstream}"
@@ -45,6 +61,8 @@ def answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:
 
 def facts(report: SyncReport, quote: Callable[[str], str] = str) -> list[tuple[str, str]]:
     """The figures by name; those that could not be measured say so."""
+    if report.surface is not None:
+        return drift_facts(report, quote)
     behind, base = report.behind, report.merge_base
     more = len(report.merge_bases) - 1
     main_line = f"({behind.first_parent} on the main line)"
@@ -98,7 +116,7 @@ def scanned(conflicts: Conflicts, quote: Callable[[str], str] = str) -> list[str
     sentences = []
     if first is not None:
         sentences.append(
-            f"Merges cleanly up to {quote(first.clean_up_to[:12])} "
+            f"You can merge up to {quote(first.clean_up_to[:12])} cleanly today "
             f"({first.index} of {plural(scan.total, 'main-line commit')}); "
             f"{quote(first.sha[:12])} is the first that conflicts."
         )
@@ -108,3 +126,16 @@ def scanned(conflicts: Conflicts, quote: Callable[[str], str] = str) -> list[str
             "a commit shown may stand for one shortly before it."
         )
     return sentences
+
+
+def authors_hit(culprit: Culprit) -> str:
+    """Whose commits a culprit's conflicts are in: the most commits first, a few of them."""
+    if culprit.hits is None:
+        return "not looked up"
+    commits = Counter(hit.author for hit in culprit.hits)
+    named = [
+        f"{author} ({count})" if count > 1 else author
+        for author, count in commits.most_common(AUTHORS_SHOWN)
+    ]
+    more = len(commits) - AUTHORS_SHOWN
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")

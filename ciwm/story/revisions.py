@@ -73,7 +73,11 @@ def _known_as(repository: Repository, revision: str, name: str) -> Revision:
 
 
 def of_push(repository: Repository, before: str, after: str) -> Compared:
-    """The pushed commit against the previous tip, or its first parent when there was none."""
+    """The pushed commit against the previous tip, or its first parent when there was none.
+
+    The push of an annotated tag names the tag; what is compared is the commit it is of.
+    """
+    after = repository.commit(after)
     if _first_known(repository, (before,)) is not None:
         base, why = before, "the pushed commit against the previous tip"
     else:
@@ -104,6 +108,11 @@ def _authorized(repository: Repository, token: str | None) -> Repository:
     if token is None or kept.status == 0 or not url.startswith(("http://", "https://")):
         return repository
     return repository.with_settings(token_settings(url, token))
+
+
+def fetching(repository: Repository, token: str | None) -> Repository:
+    """The same repository, which fetches a missing object of a partial clone when it is read."""
+    return _authorized(repository, token).with_variables(GIT_NO_LAZY_FETCH="0")
 
 
 def fetch_upstream(

@@ -9,11 +9,13 @@ import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ciwm import __version__
 from ciwm.errors import ENVIRONMENT, INTERRUPTED, NO, OK, CiwmError
 from ciwm.records.bump import BumpReport, CheckConclusion, Stage, StageName, StageStatus
+from ciwm.story.saving import save, unsaved_stages, with_unsaved
+from ciwm.story.sync_cost import sync_cost
 
 if TYPE_CHECKING:
     import threading
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from ciwm.records.run import Run
     from ciwm.records.sync import SyncReport
     from ciwm.records.verdict import Verdict
+    from ciwm.waivers import Waiver
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ class Bump:
 
     `base_config` builds the base and holds the gate's policy; `config` builds the head and
     declares the workloads: a pull request may not loosen its own gate. `keep` puts the run into
-    the store and says where; None where the job is not trusted to.
+    the store and says where; None where the job is not trusted to. `waivers` are base's too.
     """
 
     repository: Repository
@@ -52,6 +55,8 @@ class Bump:
     check_sha: str | None = None
     run_url: str | None = None
     keep: Callable[[Run], str] | None = None
+    waivers: tuple[Waiver, ...] = ()
+    no_upstream: str = ""
 
 
 def _unfolded(_title: str) -> AbstractContextManager[None]:
@@ -72,6 +77,7 @@ class Story:
     builds: tuple[BuildRecord, ...] = ()
     run: Run | None = None
     verdict: Verdict | None = None
+    unsaved: str = ""  # why a record is not on disk
 
     @contextmanager
     def stage(self, name: StageName) -> Iterator[None]:
@@ -107,47 +113,30 @@ class Story:
 
 
 def tell(story: Story) -> BumpReport:
-    """Run every stage, save every record under the bump's directory, and return the report."""
+    """Run every stage, save its records under the bump's directory, and return the report."""
     from ciwm.launch.builds import release_builds  # noqa: PLC0415
 
-    story.bump.directory.mkdir(parents=True, exist_ok=True)
     try:
-        for stage in (_sync, _build, _bench, _gate, _store):
+        for stage in (_sync, _check, _build, _bench, _gate, _store):
             stage(story)
     finally:
         release_builds()
     report = _report(story)
     _save(story, "report.json", report.to_json())
-    return report
-
-
-def could_not_begin(error: CiwmError, event_name: str, **known: Any) -> BumpReport:
-    """The report of a bump whose revisions or configuration could not be had.
-
-    It is posted like any other, so that a required check is never left pending.
-    """
-    stage = Stage(
-        name="fetch", status="failed", duration_s=0, message=error.message, hint=error.hint
-    )
-    return BumpReport(
-        generated_at=datetime.now(timezone.utc),
-        ciwm_version=__version__,
-        stages=(stage,),
-        conclusion="failure",
-        headline=f"Nothing was compared for this {event_name}: {error.message}",
-        exit_code=error.exit_code,
-        **known,
-    )
+    return _report(story) if story.unsaved else report
 
 
 def _sync(story: Story) -> None:
     bump = story.bump
     if bump.upstream is None:
-        story.skip("sync", "no upstream is configured")
+        story.skip("sync", bump.no_upstream or "no upstream is configured")
         return
     with story.stage("sync"):
-        story.sync_base = _sync_cost(story, bump.upstream, bump.base)
-        story.sync = _sync_cost(story, bump.upstream, bump.head)
+        story.sync_base = sync_cost(bump, bump.upstream, bump.base)
+        effort = bump.config.sync
+        story.sync = sync_cost(
+            bump, bump.upstream, bump.head, effort.culprits_s, history_s=effort.history_s
+        )
         _save(story, "sync-base.json", story.sync_base.to_json())
         _save(story, "sync.json", story.sync.to_json())
     if _over_budget(story) and story.stages[-1].status == "done":
@@ -162,30 +151,26 @@ def _over_budget(story: Story) -> bool:
     return story.bump.base_config.sync.block and gate is not None and not gate.ok
 
 
-def _sync_cost(story: Story, upstream: str, downstream: Revision) -> SyncReport:
-    from ciwm.policy.sync_gate import judged  # noqa: PLC0415
-    from ciwm.upstream.classes import path_classifier  # noqa: PLC0415
-    from ciwm.upstream.report import sync_report  # noqa: PLC0415
+def _check(story: Story) -> None:
+    """What is declared wrongly is told at once, not after two builds."""
+    from ciwm.bench.plan import check_workloads  # noqa: PLC0415
 
-    report = sync_report(
-        story.bump.repository,
-        upstream,
-        downstream=downstream.sha,
-        config=story.bump.config.upstream,
-        now=datetime.now(timezone.utc),
-    )
-    shown = report.upstream.model_copy(update={"ref": story.bump.upstream_name})
-    named = report.model_copy(update={"upstream": shown})
-    policy = story.bump.base_config.sync
-    path_class = path_classifier({"ignored": policy.hygiene.ignore})
-    return judged(named, policy, lambda path: path_class(path) == "ignored")
+    bump = story.bump
+    if not bump.config.workload or story.stop.is_set():
+        return
+    try:
+        check_workloads(bump.repository, bump.config, bump.head)
+    except CiwmError:
+        with story.stage("bench"):
+            raise
+        story.skip("build", "the workloads cannot be run as they are declared")
 
 
 def _build(story: Story) -> None:
     from ciwm.launch.builds import build  # noqa: PLC0415  each stage loads what it needs
 
     bump = story.bump
-    if story.stop.is_set():
+    if story.stop.is_set() or any(stage.name == "build" for stage in story.stages):
         return
     with story.stage("build"):
         for revision, config in ((bump.base, bump.base_config), (bump.head, bump.config)):
@@ -198,9 +183,10 @@ def _build(story: Story) -> None:
 
 def _bench(story: Story) -> None:
     from ciwm.bench.measure import BenchRequest, measure  # noqa: PLC0415
+    from ciwm.story.calibrating import known_calibration  # noqa: PLC0415
 
     bump = story.bump
-    if not bump.config.workload:
+    if not bump.config.workload and not bump.base_config.workload:
         story.skip("bench", "no workload is declared: add [[workload]] to ciwm.toml")
         return
     if len(story.builds) != 2 or story.stop.is_set():  # noqa: PLR2004  base and head
@@ -210,7 +196,10 @@ def _bench(story: Story) -> None:
         story.run = measure(
             BenchRequest(
                 repository=bump.repository,
-                config=bump.config,
+                config=bump.config.model_copy(update={"gate": bump.base_config.gate}),
+                base_config=bump.base_config,
+                base_decides=True,
+                calibration=known_calibration(bump.repository, bump.base_config, story.progress),
                 base=base,
                 head=head,
                 workloads_from=bump.head,
@@ -223,13 +212,15 @@ def _bench(story: Story) -> None:
 
 
 def _gate(story: Story) -> None:
-    from ciwm.policy import decide  # noqa: PLC0415
+    from ciwm.policy import Waivers, decide  # noqa: PLC0415
 
     run = story.run
     if run is None:
         return
     with story.stage("gate"):
-        story.verdict = decide(run, story.bump.base_config.gate)
+        waivers = Waivers(story.bump.waivers, datetime.now(timezone.utc).date())
+        gate = story.bump.base_config.gate
+        story.verdict = decide(run, gate, waivers=waivers if waivers.list else None)
         _save(story, "verdict.json", story.verdict.to_json())
 
 
@@ -241,7 +232,10 @@ def _store(story: Story) -> None:
 
 
 def _save(story: Story, name: str, text: str) -> None:
-    (story.bump.directory / name).write_text(text, encoding="utf-8")
+    why = save(story.bump.directory / name, text)
+    if why:
+        story.unsaved = story.unsaved or why
+        story.progress(f"warning: {why}")
 
 
 def _report(story: Story) -> BumpReport:
@@ -258,7 +252,7 @@ def _report(story: Story) -> BumpReport:
         pull_request=bump.pull_request,
         check_sha=bump.check_sha or bump.head.sha,
         run_url=bump.run_url,
-        stages=tuple(story.stages),
+        stages=(*story.stages, *unsaved_stages(story.unsaved)),
         sync=story.sync,
         sync_base=story.sync_base,
         builds=story.builds,
@@ -270,7 +264,7 @@ def _report(story: Story) -> BumpReport:
         headline=headline(
             tuple(story.stages), story.builds, story.sync, story.verdict, story.sync_base
         ),
-        exit_code=exit_code,
+        exit_code=with_unsaved(exit_code, story.unsaved),
     )
 
 

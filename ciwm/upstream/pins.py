@@ -112,9 +112,10 @@ def _specifiers(content: str, package: str, path: str) -> Iterator[str]:
     """What is required of a package, from TOML or from lines of requirements."""
     if path.endswith((".toml", ".lock")):
         try:
-            yield from _in_toml(tomllib.loads(content), package)
-        except tomllib.TOMLDecodeError as error:
+            table = tomllib.loads(content)
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"the pin cannot be read: {path} is not TOML: {error}") from error
+        yield from _in_toml(table, package)
         return
     for line in content.splitlines():
         for text in (line.partition(" #")[0].strip(), *re.findall(r"[\"']([^\"']+)[\"']", line)):

@@ -8,11 +8,12 @@ from ciwm.errors import UsageError
 from ciwm.records.sync import Downstream, Upstream
 from ciwm.upstream.classes import path_classifier
 from ciwm.upstream.dates import committed_at
-from ciwm.upstream.fork import Told, fork_report
+from ciwm.upstream.fork import Effort, Told, fork_report
 from ciwm.upstream.names import readable_text
-from ciwm.upstream.pair import find_pair
+from ciwm.upstream.pair import UNRELATED_HINT, find_pair
 from ciwm.upstream.patch_queue.ground import is_patch_queue
 from ciwm.upstream.patch_queue.report import patches_report
+from ciwm.upstream.plugin import is_plugin, plugin_report
 from ciwm.upstream.setting import repository_name
 from ciwm.upstream.shape import find_ground
 
@@ -36,17 +37,18 @@ def sync_report(
     config: UpstreamConfig,
     now: datetime,
     culprits_s: float = 0,
+    history_s: float | None = None,
 ) -> SyncReport:
     """What `downstream` carries and what merging `upstream` would cost.
 
     With `culprits_s`, about that many seconds more go into finding the upstream commits that bring
-    the conflicts.
+    the conflicts; with `history_s`, even 0, past syncs are told, and about that many seconds go
+    into replaying those that no earlier report has.
 
     Reads only: no ref, index, work tree, configuration or object store changes, and nothing is
     fetched. Raises UsageError for revisions that cannot be compared, GitError for a shallow clone
     or a history that cannot be read; missing file contents make the report partial instead.
     """
-    path_class = path_classifier(config.classes)
     offline = repository.from_top().without_fetching()
     if is_patch_queue(config):
         return patches_report(
@@ -57,22 +59,24 @@ def sync_report(
             now=now,
             culprits_s=culprits_s,
         )
+    if is_plugin(config):
+        return plugin_report(repository, upstream, downstream=downstream, config=config, now=now)
+    path_class = path_classifier(config.classes)
     pair = find_pair(offline, upstream, downstream, config)
     ground = find_ground(offline, pair, config)
     if ground.style != "fork":
         raise _only_forks(ground)
     upstream_revision, downstream_revision = _revisions(offline, pair)
     told = Told(repository_name(offline), upstream_revision, downstream_revision, now, path_class)
-    return fork_report(offline, ground, told, culprits_s)
+    return fork_report(offline, ground, told, Effort(culprits_s, history_s, config.url))
 
 
 def _only_forks(ground: Ground) -> UsageError:
     because = "; ".join(readable_text(line) for line in ground.evidence)
     return UsageError(
         f"{ground.pair.downstream_ref} is a {_KINDS[ground.style]} ({because}): "
-        "only forks and patch queues can be reported on so far",
-        "if it is a fork with a history of its own, name the upstream commit it was made from: "
-        '[upstream] synced_to = "SHA"',
+        "[upstream] does not say how to report on it",
+        UNRELATED_HINT,
     )
 
 

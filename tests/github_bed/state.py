@@ -6,7 +6,12 @@ import itertools
 import re
 import threading
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from tests.github_bed.pulls import BedPull
 
 Kind = Literal["job", "app", "pat"]
 Permission = Literal["none", "read", "write"]
@@ -42,13 +47,14 @@ class Token:
 
 @dataclass
 class Fault:
-    """Misbehaviour for the next `times` requests that match."""
+    """Misbehaviour for the next `times` requests that match, once `after` of them went well."""
 
     kind: FaultKind
     times: int
     method: str
     path: re.Pattern[str]
     seconds: float
+    after: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,8 @@ class State:
     statuses: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
     annotations: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     check_apps: dict[int, str] = field(default_factory=dict)
+    pulls: dict[str, dict[int, BedPull]] = field(default_factory=dict)  # by repository, made up
+    clock: datetime | None = None  # what the Date of answers says; None: the true time
     numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def violation(self, text: str) -> None:
@@ -87,6 +95,9 @@ class State:
         with self.lock:
             for fault in self.faults:
                 if fault.method in {"", method} and fault.path.search(path):
+                    if fault.after:
+                        fault.after -= 1
+                        continue
                     fault.times -= 1
                     if fault.times == 0:
                         self.faults.remove(fault)
