@@ -85,9 +85,9 @@ class SyncConfig(Section):
 
     block: bool = False
     """Whether `ciwm ci` fails a change that ends over budget."""
-    culprits_s: float = Field(default=20, ge=0)
+    culprits_s: float = Field(default=0, ge=0)
     """Seconds, about, for the upstream commits that bring the conflicts."""
-    history_s: float = Field(default=10, ge=0)
+    history_s: float = Field(default=0, ge=0)
     """Seconds, about, for replaying past syncs that are not known yet."""
     budget: BudgetConfig = BudgetConfig()
     """The most that is allowed; what is not stated has no limit."""

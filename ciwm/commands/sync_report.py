@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     type=click.FloatRange(min=0),
     help="Spend about this long on finding the upstream commits that bring the conflicts "
-    "[default: sync.culprits_s, 20; 0: do not look].",
+    "[default: sync.culprits_s, 0: do not look].",
 )
 @click.option(
     "--history/--no-history",
     default=None,
     help="Replay all past syncs, or tell none [default: those that earlier reports replayed, and "
-    "sync.history_s, 10, seconds more].",
+    "sync.history_s, 0, seconds more].",
 )
 @click.option(
     "--agent-report",
