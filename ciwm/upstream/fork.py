@@ -50,6 +50,7 @@ class Effort:
     culprits_s: float = 0
     history_s: float | None = None
     url: str | None = None
+    states: bool = True  # of each carried commit: upstreamed, likely, dead or live
 
 
 def fork_report(
@@ -59,15 +60,17 @@ def fork_report(
 
     `repository` fetches nothing and runs in its top folder.
     """
+    effort = effort or Effort()
     with grafted(repository, ground.grafts) as joined:
         with joined.scratch_objects() as scratch:
             measured = measure(scratch, ground.pair)
             with ThreadPoolExecutor(1) as pool:
                 shape = pool.submit(fork_shape, scratch, ground, measured)
-                states = attempt_states(scratch, measured)
-            report = with_states(assemble(measured, shape.result(), told), states)
+                states = attempt_states(scratch, measured) if effort.states else None
+            report = assemble(measured, shape.result(), told)
+            if states is not None:
+                report = with_states(report, states)
             report = with_markers(scratch, measured, report)
-        effort = effort or Effort()
         if effort.culprits_s > 0 and report.conflicts is not None:
             report = _with_culprits(joined, measured, report, effort)
         if effort.history_s is None:

@@ -4,10 +4,8 @@ python tests/bench/sync_report.py REPOSITORY [UPSTREAM ...] [--downstream REV] [
 
 REPOSITORY is a fork with its upstream fetched, bare or not. For each UPSTREAM (default:
 upstream/main) the figures of `git rev-list --left-right --count`, `git cherry`,
-`git diff --no-renames --numstat` and `git merge-tree --write-tree` are compared with the report.
-Then the report is timed, by turns with these and with `git log -p` of the downstream's own commits
-and `git log` of upstream's, on which the states of carried commits stand. Exit code 1 when a figure
-differs or the ratio exceeds 2.
+`git diff --no-renames --numstat` and `git merge-tree --write-tree` are compared with the report,
+then both are timed by turns. Exit code 1 when a figure differs or the ratio exceeds 2.
 """
 
 from __future__ import annotations
@@ -49,17 +47,8 @@ class Git:
         done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=False)
         return done.stdout.decode("utf-8", "replace")
 
-    def all_of_them(self, upstream: str, downstream: str) -> tuple[str, ...]:
-        """The commands whose time is the yardstick: those the report stands on."""
-        own = ("log", "-p", "-U0", "--no-renames", "--no-merges", "--format=%H%n%B")
-        return (
-            *self.four(upstream, downstream),
-            self.text(*own, f"{upstream}..{downstream}"),  # what became of each carried commit
-            self.text("log", "--format=%H %s", upstream),
-        )
-
     def four(self, upstream: str, downstream: str) -> tuple[str, str, str, str]:
-        """The commands that have a figure each."""
+        """The commands whose time is the yardstick."""
         return (
             self.text("rev-list", "--left-right", "--count", f"{upstream}...{downstream}"),
             self.text("cherry", upstream, downstream),
@@ -172,7 +161,7 @@ def ratio(git: Git, upstream: str, downstream: str, rounds: int) -> float:
     """Median of time(ciwm) / time(git), each pair measured back to back, git and ciwm by turns."""
     ratios = []
     actions = {
-        "git": lambda: git.all_of_them(upstream, downstream),
+        "git": lambda: git.four(upstream, downstream),
         "ciwm": lambda: ciwm(git.repository, upstream, downstream),
     }
     for number in range(rounds):
