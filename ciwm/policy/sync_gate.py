@@ -89,9 +89,10 @@ def _unchecked(report: SyncReport, config: HygieneConfig) -> Iterator[str]:
     """Checks that are to fail and could not be made: never a pass."""
     if "markers" in config.fail_on and report.markers is None and report.shape.style != "plugin":
         yield "hygiene markers: what is carried could not be read"
-    unknown = report.sync_history is None and not report.syncs
-    if "evil" in config.fail_on and unknown and report.shape.style == "fork":
-        yield "hygiene evil: past syncs were not replayed"
+    past = report.sync_history
+    looked_at = past is not None and (past.replayed > 0 or past.total == 0)
+    if "evil" in config.fail_on and not looked_at and report.shape.style == "fork":
+        yield "hygiene evil: no past sync was replayed (--history, or [sync] history_s)"
 
 
 def _rating(config: RatingConfig, known: Mapping[str, Figure]) -> Rating:

@@ -169,10 +169,12 @@ def test_a_newest_sync_that_is_no_plain_merge_fails_where_that_is_bad_form(
     evil = fork.commit_index("Merge upstream")
     assert ciwm(fork.path).code == OK, "a finding alone is a warning"
     configure(fork, '[sync.hygiene]\nfail_on = ["evil"]\n')
-    run = ciwm(fork.path)
+    run = ciwm(fork.path, "--history")
     assert run.code == NO
     assert over(run.err)[0].startswith(f"over: the newest sync {evil[:12]} is no plain merge")
-    assert ciwm(fork.path, "--no-history").code == NO, "what was not looked at is no pass"
+    unseen = ciwm(fork.path, "--no-history")
+    assert unseen.code == NO, "what was not looked at is no pass"
+    assert over(unseen.err)[0].startswith("over: hygiene evil: no past sync was replayed")
 
 
 # --- the rating ------------------------------------------------------------------------------
