@@ -36,10 +36,19 @@ class PullsAsked:
             pulls = self._section(report, repository.from_top().without_fetching(), config)
         except GitError as error:  # what was measured before stays
             pulls = Pulls(notes=(f"pull requests could not be looked at: {error.message}",))
-        return report.model_copy(update={"pulls": pulls})
+        return self._told_patches(report.model_copy(update={"pulls": pulls}), config)
+
+    def _told_patches(self, report: SyncReport, config: UpstreamConfig) -> SyncReport:
+        """The report with what became of the pull requests that its patches name."""
+        if report.patches is None:
+            return report
+        from ciwm.upstream.patch_queue.pull_states import with_known_states  # noqa: PLC0415
+
+        hub, why = self._connected()
+        with hub or nullcontext():
+            return with_known_states(report, config, hub, _api_url(hub), why)
 
     def _section(self, report: SyncReport, own: Repository, config: UpstreamConfig) -> Pulls:
-        from ciwm.github.api import API_URL  # noqa: PLC0415
         from ciwm.upstream.patch_queue.ground import upstream_clone  # noqa: PLC0415
         from ciwm.upstream.pulls.incoming import merge_of  # noqa: PLC0415
         from ciwm.upstream.pulls.section import PullsQuestion, pulls_section  # noqa: PLC0415
@@ -50,7 +59,7 @@ class PullsAsked:
             merge=merge_of(report),
             config=config,
             hub=hub,
-            api_url=hub.api_url if hub else os.environ.get("GITHUB_API_URL") or API_URL,
+            api_url=_api_url(hub),
             now=report.generated_at,
             why=why,
         )
@@ -73,6 +82,13 @@ class PullsAsked:
         except UsageError as error:
             return None, error.message
         return hub, "" if hub else "there is no token (set CIWM_TOKEN or GITHUB_TOKEN)"
+
+
+def _api_url(hub: GitHub | None) -> str:
+    """The address whose answers the cache holds."""
+    from ciwm.github.api import API_URL  # noqa: PLC0415
+
+    return hub.api_url if hub else os.environ.get("GITHUB_API_URL") or API_URL
 
 
 def pulls_notes(report: SyncReport) -> tuple[str, ...]:

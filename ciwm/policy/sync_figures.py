@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from ciwm.records.sync import SyncReport
 
@@ -92,30 +92,23 @@ def _failing(report: SyncReport) -> float | None:
 
 def _conflict_pct(report: SyncReport) -> float | None:
     """Of the past syncs that were replayed."""
-    syncs: Sequence[Any] = section(report, "syncs") or ()
-    if not syncs:
+    if not report.syncs:
         return None
-    conflicts = len([sync for sync in syncs if sync.kind == "conflict"])
-    return 100 * conflicts / len(syncs)
+    conflicts = len([sync for sync in report.syncs if sync.kind == "conflict"])
+    return 100 * conflicts / len(report.syncs)
 
 
 def _unmerged_pct(report: SyncReport) -> float | None:
     """What is left after 30 days, with open pull requests censored."""
-    pulls = section(report, "pulls")
-    within = pulls.merged_within if pulls else None
-    share: float | None = within.d30.value if within else None
+    within = report.pulls.merged_within if report.pulls else None
+    share = within.d30.value if within else None
     return None if share is None else 100 * (1 - share)
 
 
 def _hard_drift(report: SyncReport) -> float | None:
-    if section(report, "surface") is None:
+    if report.surface is None:
         return None
-    return len([each for each in section(report, "drift") or () if each.severity == "hard"])
-
-
-def section(report: SyncReport, name: str) -> Any:
-    """A section of the report; None where it was not asked for."""
-    return getattr(report, name, None)
+    return len([finding for finding in report.drift if finding.severity == "hard"])
 
 
 def plain(value: float) -> str:

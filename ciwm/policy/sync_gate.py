@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.policy.sync_figures import figures, plain, section
+from ciwm.policy.sync_figures import figures, plain
 from ciwm.records.sync_gate import (
     BudgetLine,
     HygieneFinding,
@@ -73,9 +73,10 @@ def _hygiene(
         yield "markers", f"conflict marker left in {marker.path} line {marker.line}"
     if len(markers) > NAMED:
         yield "markers", f"and {len(markers) - NAMED} more lines with conflict markers"
-    newest = next(iter(section(report, "syncs") or ()), None)
+    newest = max(report.syncs, key=lambda sync: sync.merged_at, default=None)
     if newest is not None and newest.kind == "evil":
-        yield "evil", f"the newest sync {newest.merge[:12]} has edits outside of its conflicts"
+        told = f"{newest.hand_lines:,} lines edited though nothing conflicted"
+        yield "evil", f"the newest sync {newest.merge[:12]} is no plain merge: {told}"
     if report.pin_back is not None:
         move = report.pin_back
         yield (
@@ -88,6 +89,10 @@ def _unchecked(report: SyncReport, config: HygieneConfig) -> Iterator[str]:
     """Checks that are to fail and could not be made: never a pass."""
     if "markers" in config.fail_on and report.markers is None and report.shape.style != "plugin":
         yield "hygiene markers: what is carried could not be read"
+    past = report.sync_history
+    looked_at = past is not None and (past.replayed > 0 or past.total == 0)
+    if "evil" in config.fail_on and not looked_at and report.shape.style == "fork":
+        yield "hygiene evil: no past sync was replayed (--history, or [sync] history_s)"
 
 
 def _rating(config: RatingConfig, known: Mapping[str, Figure]) -> Rating:

@@ -7,7 +7,7 @@ from typing import Literal
 from ciwm.records.base import Record
 
 PatchFit = Literal["applies", "offset", "fuzz", "fails", "upstream"]
-PullState = Literal["open", "merged", "closed"]
+PullState = Literal["open", "merged", "closed", "absent"]
 Advice = Literal["delete", "yours", "wait", "mend", "keep", "unknown"]
 
 

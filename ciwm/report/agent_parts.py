@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ciwm.report.detail import Detail, more, name, shortened, shortened_lines
 from ciwm.report.escape import code, fenced
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from ciwm.records.sync import CarriedCommit, ConflictedFile, SyncReport
+    from ciwm.records.sync_drift import Finding
     from ciwm.records.sync_patches import FailedHunk, QueuedPatch
 
 LONGEST_HUNK = 20_000
@@ -81,6 +82,7 @@ def culprits_part(report: SyncReport, detail: Detail) -> str:
     lines = [
         f"- {name(each.sha)} {f'PR #{each.pr} ' if each.pr else ''}{quoted(each.subject)}: "
         + ", ".join(name(path) for path in each.files[:CULPRITS])
+        + "".join(f"; hits our {name(hit.sha)} {quoted(hit.subject)}" for hit in each.hits or ())
         for each in conflicts.culprits[: detail.items]
     ]
     return _part(
@@ -128,7 +130,7 @@ def _failed(hunk: FailedHunk) -> str:
 
 def drift_part(report: SyncReport, detail: Detail) -> str:
     """Findings of API drift, the hard ones first, each with both places and the mend."""
-    findings = section(report, "drift")
+    findings = report.drift
     ordered = sorted(findings, key=lambda each: each.severity != "hard")
     lines = [
         f"- {each.severity}, {each.kind}: {name(each.symbol)}; used at {name(each.use)}, upstream "
@@ -139,7 +141,7 @@ def drift_part(report: SyncReport, detail: Detail) -> str:
     return _part(f"API drift: {len(ordered):,} findings", [*lines, left]) if ordered else ""
 
 
-def _ending(finding: Any) -> str:
+def _ending(finding: Finding) -> str:
     commit = (
         f"; by {name(finding.commit.sha)} {quoted(finding.commit.subject)}"
         if finding.commit
@@ -152,8 +154,7 @@ def _ending(finding: Any) -> str:
 
 def incoming_part(report: SyncReport, detail: Detail) -> str:
     """Upstream changes in range that touch what is carried or used."""
-    pulls = section(report, "pulls")
-    changes = pulls.incoming if pulls else ()
+    changes = report.pulls.incoming if report.pulls else ()
     lines = [
         f"- {f'PR #{each.number} ' if each.number else ''}{name(each.sha)} {quoted(each.subject)}: "
         + ", ".join(name(path) for path in each.files[:CULPRITS])
@@ -199,8 +200,3 @@ def notes_part(report: SyncReport, detail: Detail) -> str:
     lines = [f"- {quoted(note)}" for note in report.notes[:shown]]
     lines += [f"- missing object {name(each)}" for each in report.missing_objects[:shown]]
     return _part("Notes", lines)
-
-
-def section(report: SyncReport, field: str) -> Any:
-    """A section of the report; empty where it was not asked for."""
-    return getattr(report, field, None) or ()

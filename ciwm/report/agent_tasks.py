@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.report.agent_parts import quoted, section
+from ciwm.report.agent_parts import quoted
 from ciwm.report.detail import Detail, name
 from ciwm.report.escape import fenced
 from ciwm.report.figures import plural
@@ -58,7 +58,7 @@ def _patches(report: SyncReport, detail: Detail) -> list[str]:
 
 
 def _drift(report: SyncReport) -> list[str]:
-    hard = sum(finding.severity == "hard" for finding in section(report, "drift"))
+    hard = sum(finding.severity == "hard" for finding in report.drift)
     return [f"Adapt {plural(hard, 'use')} of upstream that no longer work."] if hard else []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from ciwm.upstream.markers import with_markers
 from ciwm.upstream.measure import LISTED_COMMITS, measure
 from ciwm.upstream.names import readable_path
 from ciwm.upstream.shape import fork_shape
-from ciwm.upstream.states import with_states
+from ciwm.upstream.states import attempt_states, with_states
 from ciwm.upstream.syncs.section import with_history
 
 if TYPE_CHECKING:
@@ -63,10 +64,12 @@ def fork_report(
     with grafted(repository, ground.grafts) as joined:
         with joined.scratch_objects() as scratch:
             measured = measure(scratch, ground.pair)
-            shape = fork_shape(scratch, ground, measured)
-            report = assemble(measured, shape, told)
-            if effort.states:
-                report = with_states(scratch, measured, report)
+            with ThreadPoolExecutor(1) as pool:
+                shape = pool.submit(fork_shape, scratch, ground, measured)
+                states = attempt_states(scratch, measured) if effort.states else None
+            report = assemble(measured, shape.result(), told)
+            if states is not None:
+                report = with_states(report, states)
             report = with_markers(scratch, measured, report)
         if effort.culprits_s > 0 and report.conflicts is not None:
             report = _with_culprits(joined, measured, report, effort)

@@ -6,6 +6,7 @@ Only an equal patch id proves anything; the rest is evidence for a person, and n
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -75,6 +76,7 @@ class _Ours:
     added: Lines = field(default_factory=dict)
     removed: Lines = field(default_factory=dict)
     whole: frozenset[tuple[str, str]] = frozenset()  # path and new id of a binary, say
+    shortest: int = SHORTEST  # characters of these lines
 
     @property
     def size(self) -> int:
@@ -85,8 +87,10 @@ class _Ours:
     @property
     def new(self) -> Lines:
         """Added lines that tell something and were not merely moved."""
+        if self.shortest < SHORTEST:
+            return {}
         moved = frozenset[bytes]().union(*self.removed.values())
-        return {path: _telling(lines, SHORTEST) - moved for path, lines in self.added.items()}
+        return {path: lines - moved for path, lines in self.added.items()}
 
 
 def _ours(changes: Sequence[Change], diff: Diff, wanted: Sequence[int] = (SHORTEST, 1, 0)) -> _Ours:
@@ -101,12 +105,13 @@ def _ours(changes: Sequence[Change], diff: Diff, wanted: Sequence[int] = (SHORTE
         {path: lines for path, lines in added.items() if lines},
         {path: lines for path, lines in removed.items() if lines},
         frozenset((each.path, each.new_id) for each in changes if each.path in lineless),
+        wanted[0],
     )
 
 
 def _telling(lines: Iterable[bytes], shortest: int) -> frozenset[bytes]:
-    bare = (line.strip() for line in lines)
-    return frozenset(line for line in bare if len(line.replace(b" ", b"")) >= shortest)
+    bare = {line.strip() for line in lines}
+    return frozenset([line for line in bare if len(line) - line.count(b" ") >= shortest])
 
 
 def commit_states(repository: Repository, measured: Measured) -> States:
@@ -114,21 +119,24 @@ def commit_states(repository: Repository, measured: Measured) -> States:
 
     Raises MissingObjectError where the net difference itself cannot be read.
     """
-    own = measured.commits.history
-    states = States(upstreamed=_upstreamed(repository, measured))
+    own, upstream = measured.commits.history, measured.pair.upstream
     messages = dict(texts(repository, own.carried, "%B"))
-    merged = landed(repository, measured.pair.upstream, messages.values())
-    changes = commit_changes(repository, own.carried)
-    absent = missing_objects(repository, {blob for each in changes.values() for blob in _all(each)})
-    whole = {sha: each for sha, each in changes.items() if not _all(each) & absent}
-    ours = {sha: _ours(whole[sha], diff) for sha, diff in commit_diffs(repository, whole)}
-    theirs = _shared_lines(repository, measured.pair.upstream, ours.values())
-    net = _net(repository, measured)
+    with ThreadPoolExecutor(2) as pool:  # git reads on while we take apart what it read
+        merged = pool.submit(landed, repository, upstream, messages.values())
+        kept = pool.submit(_net, repository, measured)
+        changes = commit_changes(repository, own.carried)
+        blobs_of = {sha: _all(each) for sha, each in changes.items()}
+        absent = missing_objects(repository, frozenset().union(*blobs_of.values()))
+        whole = {sha: each for sha, each in changes.items() if not blobs_of[sha] & absent}
+        ours = {sha: _ours(whole[sha], diff) for sha, diff in commit_diffs(repository, whole)}
+        theirs = _shared_lines(repository, upstream, ours.values())
+        states = States(upstreamed=_upstreamed(repository, measured))
+        pulls, net = merged.result(), kept.result()
     for sha in own.carried:
         if sha in changes and sha not in whole:
             states.found[sha] = ("live", "not compared: some of its contents are not here")
         else:
-            named = merged.match(messages[sha])
+            named = pulls.match(messages[sha])
             states.found[sha] = _state(named, ours.get(sha, _Ours()), theirs, net)
     return states
 
@@ -231,15 +239,20 @@ def _upstreamed(repository: Repository, measured: Measured) -> tuple[CarriedComm
     )
 
 
-def with_states(repository: Repository, measured: Measured, report: SyncReport) -> SyncReport:
+def attempt_states(repository: Repository, measured: Measured) -> States | str:
+    """The states, or the sentence that says why there are none."""
+    try:
+        return commit_states(repository, measured)
+    except GitError as error:
+        return f"what became of carried commits cannot be told: {error.message}"
+
+
+def with_states(report: SyncReport, states: States | str) -> SyncReport:
     """The report with the state of each carried commit, or a note on why there is none."""
     if report.carried is None:
         return report
-    try:
-        states = commit_states(repository, measured)
-    except GitError as error:
-        note = f"what became of carried commits cannot be told: {error.message}"
-        return report.model_copy(update={"notes": (*report.notes, note)})
+    if isinstance(states, str):
+        return report.model_copy(update={"notes": (*report.notes, states)})
     carried = report.carried.model_copy(
         update={
             "commits_by_state": states.counts,

@@ -58,6 +58,8 @@ def _by_pulls(patch: QueuedPatch, states: States) -> tuple[Advice, str] | None:
         return "wait", f"PR #{by_state['open']} is open"
     if "closed" in by_state and len(by_state) == 1 and all(number in states for number in pulls):
         return "yours", f"PR #{by_state['closed']} was closed: yours for ever"
+    if "absent" in by_state and all(number in states for number in pulls):
+        return "unknown", f"upstream has no PR #{by_state['absent']}: is the header right?"
     named = ", ".join(f"#{number}" for number in pulls if number not in states)
     return "unknown", f"state of PR {named} unknown: needs a token"
 

@@ -158,6 +158,25 @@ def test_patches_that_fail_have_a_budget(tmp_path: Path, ciwm: Ciwm) -> None:
     assert over(run.err) == ["over: 1 patch failing to apply (budget failing_patches: 0)"]
 
 
+def test_a_newest_sync_that_is_no_plain_merge_fails_where_that_is_bad_form(
+    fork: Scene, ciwm: Ciwm
+) -> None:
+    fork.git("checkout", "-q", "-B", "fork", "main~3")
+    fork.commit("own", own__txt="1\n")
+    fork.git("merge", "-q", "--no-commit", "main~1")
+    fork.write("c.txt", numbered(1, 9, l2="slipped in"))
+    fork.git("add", "-A")
+    evil = fork.commit_index("Merge upstream")
+    assert ciwm(fork.path).code == OK, "a finding alone is a warning"
+    configure(fork, '[sync.hygiene]\nfail_on = ["evil"]\n')
+    run = ciwm(fork.path, "--history")
+    assert run.code == NO
+    assert over(run.err)[0].startswith(f"over: the newest sync {evil[:12]} is no plain merge")
+    unseen = ciwm(fork.path, "--no-history")
+    assert unseen.code == NO, "what was not looked at is no pass"
+    assert over(unseen.err)[0].startswith("over: hygiene evil: no past sync was replayed")
+
+
 # --- the rating ------------------------------------------------------------------------------
 
 
