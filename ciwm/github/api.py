@@ -7,23 +7,21 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ciwm.errors import UsageError
+from ciwm.github.download import download
 from ciwm.github.failures import NotFoundError, asking, graphql_failure
+from ciwm.github.payloads import batches, check_run_of, comment_of, described, output
 from ciwm.github.retry import Patience, retry_policy
-from ciwm.github.values import Check, CheckRun, Comment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import github
-    import github.CheckRun
-    import github.IssueComment
     import github.Repository
     from typing_extensions import Self
 
-    from ciwm.github.values import Annotation, StatusState
+    from ciwm.github.values import Check, CheckRun, Comment, StatusState
 
 API_URL = "https://api.github.com"
-ANNOTATIONS_A_REQUEST = 50
 _VIEWER = "query { viewer { login } }"
 _COMMENTS = "pull-requests: write"
 _CHECKS = "checks: write"
@@ -119,15 +117,35 @@ class GitHub:
 
     @cached_property
     def _viewer(self) -> str:
-        with asking("learn whose token this is", token=self._token):
+        login: str = self.graphql("learn whose token this is", _VIEWER)["viewer"]["login"]
+        return login
+
+    def graphql(self, what: str, query: str, **variables: Any) -> dict[str, Any]:
+        """The data a query gives; whose token this is is remembered where it was asked as well."""
+        with asking(what, token=self._token):
             requester = self._client.requester
             url = self.graphql_url or requester.graphql_url
-            headers, data = requester.requestJsonAndCheck("POST", url, input={"query": _VIEWER})
-            failure = graphql_failure(data, headers)
+            sent = {"query": query, **({"variables": variables} if variables else {})}
+            headers, answer = requester.requestJsonAndCheck("POST", url, input=sent)
+            failure = graphql_failure(answer, headers)
             if failure is not None:
                 raise failure
-            login: str = data["data"]["viewer"]["login"]
-            return login
+            data = answer["data"]
+            if not isinstance(data, dict):
+                raise TypeError(f"data is {type(data).__name__}")
+            if "viewer" in data:
+                vars(self)["_viewer"] = data["viewer"]["login"]
+        return data
+
+    def get(self, what: str, path: str, needs: str = "") -> Any:
+        """The JSON answer to a GET of a path of the API."""
+        with asking(what, token=self._token, needs=needs):
+            return self._client.requester.requestJsonAndCheck("GET", path)[1]
+
+    def download(self, what: str, path: str, limit_bytes: int) -> bytes:
+        """A file to which a path of the API redirects; raises GitHubError when it is larger."""
+        with asking(what, token=self._token, needs="actions: read"):
+            return download(self.api_url + path, self._token, limit_bytes, self.patience)
 
     def is_ours(self, comment: Comment) -> bool:
         """Whether the owner of this token wrote a comment; GraphQL may leave out an app's [bot]."""
@@ -139,13 +157,13 @@ class GitHub:
         """All comments of a pull request or issue, oldest first, from all pages."""
         with asking(f"read the comments of {repository}#{number}", token=self._token):
             issue = self._repository(repository).get_issue(number)
-            return tuple(_comment(found) for found in issue.get_comments())
+            return tuple(comment_of(found) for found in issue.get_comments())
 
     def create_comment(self, repository: str, number: int, body: str) -> Comment:
         """A new comment; raises UnreachableError when it is unknown whether it was made."""
         with asking(f"comment on {repository}#{number}", token=self._token, needs=_COMMENTS):
             issue = self._repository(repository).get_issue(number)
-            return _comment(issue.create_comment(body))
+            return comment_of(issue.create_comment(body))
 
     def edit_comment(self, repository: str, number: int, comment: int, body: str) -> None:
         """Replace the text of a comment on issue `number`."""
@@ -172,28 +190,28 @@ class GitHub:
             commit = self._repository(repository).get_commit(sha)
             # the latest alone would hide ours behind a job of that name that started later
             runs = commit.get_check_runs(check_name=name, filter="all")
-            return tuple(sorted(map(_check_run, runs), key=lambda run: run.id, reverse=True))
+            return tuple(sorted(map(check_run_of, runs), key=lambda run: run.id, reverse=True))
 
     def create_check(self, repository: str, check: Check) -> CheckRun:
         """A new completed check run; annotations beyond 50 are added by further requests."""
-        first, rest = _batches(check.annotations)
+        first, rest = batches(check.annotations)
         with asking(f"post the check on {check.sha[:12]}", token=self._token, needs=_CHECKS):
             run = self._repository(repository).create_check_run(
-                head_sha=check.sha, **_described(check, first)
+                head_sha=check.sha, **described(check, first)
             )
             for more in rest:
-                run.edit(output=_output(check, more))
-            return _check_run(run)
+                run.edit(output=output(check, more))
+            return check_run_of(run)
 
     def edit_check(self, repository: str, run: int, check: Check) -> CheckRun:
         """Replace what a check run says; annotations are added to those it has."""
-        first, rest = _batches(check.annotations)
+        first, rest = batches(check.annotations)
         with asking(f"edit the check on {check.sha[:12]}", token=self._token, needs=_CHECKS):
             found = self._repository(repository).get_check_run(run)
-            found.edit(**_described(check, first))
+            found.edit(**described(check, first))
             for more in rest:
-                found.edit(output=_output(check, more))
-            return _check_run(found)
+                found.edit(output=output(check, more))
+            return check_run_of(found)
 
     def create_status(
         self, repository: str, sha: str, state: StatusState, description: str, url: str | None
@@ -214,65 +232,3 @@ class GitHub:
         with asking(f"read pull request {repository}#{number}", token=self._token):
             sha: str = self._repository(repository).get_pull(number).head.sha
             return sha
-
-
-def _comment(found: github.IssueComment.IssueComment) -> Comment:
-    user = found.user
-    return Comment(
-        id=found.id,
-        author=user.login if user else "ghost",  # the account is gone
-        by_app=bool(user) and user.type == "Bot",
-        body=found.body or "",
-        url=found.html_url,
-    )
-
-
-def _check_run(found: github.CheckRun.CheckRun) -> CheckRun:
-    output = found.output
-    return CheckRun(
-        id=found.id,
-        name=found.name,
-        external_id=found.external_id or "",
-        conclusion=found.conclusion,
-        title=output.title or "",
-        summary=output.summary or "",
-        annotations_count=output.annotations_count or 0,
-        url=found.html_url or "",
-    )
-
-
-def _batches(
-    annotations: tuple[Annotation, ...],
-) -> tuple[tuple[Annotation, ...], list[tuple[Annotation, ...]]]:
-    """The first 50, and the rest by 50."""
-    size = ANNOTATIONS_A_REQUEST
-    rest = range(size, len(annotations), size)
-    return annotations[:size], [annotations[start : start + size] for start in rest]
-
-
-def _described(check: Check, annotations: tuple[Annotation, ...]) -> dict[str, Any]:
-    details = {"details_url": check.details_url} if check.details_url else {}
-    return {
-        "name": check.name,
-        "external_id": check.external_id,
-        "status": "completed",
-        "conclusion": check.conclusion,
-        "output": _output(check, annotations),
-        **details,
-    }
-
-
-def _output(check: Check, annotations: tuple[Annotation, ...]) -> dict[str, Any]:
-    remarks = [
-        {
-            "path": one.path,
-            "start_line": one.start_line,
-            "end_line": one.end_line,
-            "annotation_level": one.level,
-            "message": one.message,
-            **({"title": one.title} if one.title else {}),
-        }
-        for one in annotations
-    ]
-    said: dict[str, Any] = {"title": check.title, "summary": check.summary}
-    return {**said, "annotations": remarks} if remarks else said

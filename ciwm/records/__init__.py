@@ -6,6 +6,7 @@ from ciwm.records.bump import BumpReport, Stage
 from ciwm.records.environment import Accelerator, Difference, Environment
 from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
 from ciwm.records.sync import SyncReport
+from ciwm.records.trust import Trust
 from ciwm.records.verdict import SEVERITY, LaunchCount, SeriesVerdict, Verdict
 
 FILES: tuple[type[RecordFile], ...] = (
@@ -41,6 +42,7 @@ __all__ = [
     "Stage",
     "SyncReport",
     "Telemetry",
+    "Trust",
     "Verdict",
     "parse_record",
     "read_record",

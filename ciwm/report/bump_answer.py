@@ -32,7 +32,8 @@ def answer(report: BumpReport) -> str:
 def next_step(report: BumpReport) -> str:
     """What to do next: one or two sentences of plain text."""
     return (
-        _mend_build(report)
+        _approve(report)
+        or _mend_build(report)
         or _mend_series(report.verdict)
         or _mend_stage(report)
         or _settle_doubt(report.verdict)
@@ -45,6 +46,14 @@ def next_step(report: BumpReport) -> str:
 def stopped_stages(report: BumpReport) -> list[Stage]:
     """The stages that failed or were interrupted."""
     return [stage for stage in report.stages if stage.status in ("failed", "interrupted")]
+
+
+def _approve(report: BumpReport) -> str:
+    if report.trust is None or report.trust.trusted:
+        return ""
+    if report.conclusion == "failure":
+        return "look at what the fork's run wrote: it is not what ciwm writes."
+    return "read the change; to have a result that counts, run the job again and approve it."
 
 
 def _mend_build(report: BumpReport) -> str:

@@ -13,6 +13,7 @@ from ciwm.report.bump_parts import broken_builds, details_part, link, stages_par
 from ciwm.report.bump_sync import sync_part
 from ciwm.report.detail import FULL, RUNGS, Detail, longest, words
 from ciwm.report.series_table import benchmarks_section
+from ciwm.report.trust import trust_part
 
 if TYPE_CHECKING:
     from ciwm.records import BumpReport
@@ -45,6 +46,7 @@ def _whole(report: BumpReport, detail: Detail) -> str:
     built = all(build.ok for build in report.builds)
     parts = (
         *_opening(report),
+        trust_part(report),
         broken_builds(report, detail),
         benchmarks_section(report.verdict, detail, built=built) if report.verdict else "",
         stages_part(report),
@@ -62,7 +64,8 @@ def _opening(report: BumpReport) -> tuple[str, str]:
 
 def _shortest(report: BumpReport) -> str:
     told = "_The report is too long for one comment: the run has all of it._"
-    return "\n\n".join((*_opening(report), told, link(report))) + "\n"
+    parts = (*_opening(report), trust_part(report), told, link(report))
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _refusal(report: BumpReport) -> str:

@@ -9,6 +9,7 @@ from ciwm.report.bump_answer import stopped_stages
 from ciwm.report.detail import Detail, clipped, folded, name, words
 from ciwm.report.escape import fenced
 from ciwm.report.figures import duration, plural
+from ciwm.report.trust import trust_fact
 
 if TYPE_CHECKING:
     from ciwm.records import BuildRecord, BumpReport, Environment, Revision, Verdict
@@ -71,6 +72,7 @@ def stages_part(report: BumpReport) -> str:
 def details_part(report: BumpReport) -> str:
     """Folded: what was compared and where, how long each stage took, how to repeat it."""
     facts = [
+        trust_fact(report),
         _compared(report),
         _built(report),
         f"Measured: {words(report.run_summary)}." if report.run_summary else "",

@@ -12,8 +12,9 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from ciwm import __version__
-from ciwm.errors import ENVIRONMENT, INTERRUPTED, NO, OK, CiwmError
-from ciwm.records.bump import BumpReport, CheckConclusion, Stage, StageName, StageStatus
+from ciwm.errors import CiwmError
+from ciwm.records.bump import BumpReport, Stage, StageName, StageStatus
+from ciwm.story.ending import conclusion_of, exit_code_of
 
 if TYPE_CHECKING:
     import threading
@@ -233,7 +234,13 @@ def _report(story: Story) -> BumpReport:
     from ciwm.report.headline import headline  # noqa: PLC0415
 
     bump, run = story.bump, story.run
-    exit_code = _exit_code(story)
+    exit_code = exit_code_of(
+        story.stages,
+        story.builds,
+        story.verdict,
+        bump.base_config.gate,
+        interrupted=story.stop.is_set(),
+    )
     return BumpReport(
         generated_at=datetime.now(timezone.utc),
         ciwm_version=__version__,
@@ -251,36 +258,9 @@ def _report(story: Story) -> BumpReport:
         run_file="run/run.json" if run else None,
         run_summary=run.stopped_because if run else None,
         verdict=story.verdict,
-        conclusion=_conclusion(story, exit_code),
+        conclusion=conclusion_of(story.verdict, exit_code),
         headline=headline(
             tuple(story.stages), story.builds, story.sync, story.verdict, story.sync_base
         ),
         exit_code=exit_code,
     )
-
-
-def _exit_code(story: Story) -> int:
-    """Interrupted before wrong before broken before in doubt."""
-    from ciwm.policy import exit_code  # noqa: PLC0415
-
-    if story.stop.is_set():
-        return INTERRUPTED
-    decided = exit_code(story.verdict, story.bump.base_config.gate) if story.verdict else OK
-    if decided == NO or _head_does_not_build(story):
-        return NO
-    if any(stage.status == "failed" and stage.name != "store" for stage in story.stages):
-        return ENVIRONMENT  # history that could not be kept is a warning, not an answer
-    return decided
-
-
-def _head_does_not_build(story: Story) -> bool:
-    return len(story.builds) == 2 and not story.builds[1].ok  # noqa: PLR2004
-
-
-def _conclusion(story: Story, exit_code: int) -> CheckConclusion:
-    """What the check says; what could not be measured is never a success."""
-    from ciwm.policy import conclusion  # noqa: PLC0415
-
-    if exit_code in (NO, ENVIRONMENT, INTERRUPTED):
-        return "failure"
-    return conclusion(story.verdict) if story.verdict else "success"
