@@ -10,6 +10,8 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
+from ciwm.config_pulls import MergeRule, PullsConfig
+from ciwm.config_sync import BudgetConfig, HygieneConfig, RatingConfig, SyncConfig
 from ciwm.errors import ConfigError
 
 if sys.version_info >= (3, 11):
@@ -98,14 +100,82 @@ class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
-class UpstreamConfig(_Section):
-    """Where upstream is, and how its files are grouped into path classes (first match wins)."""
+class PinConfig(_Section):
+    """Where a plugin says which upstream it is made for.
+
+    `file` holds a commit, tag or version; or it is searched for the requirement of a `package`, or
+    for a `pattern` with one group. `submodule` is a path, `revision` names the commit itself, and
+    `folder` is an unpacked source distribution.
+    """
+
+    file: str | None = None
+    package: str | None = None
+    pattern: str | None = None
+    submodule: str | None = None
+    revision: str | None = None
+    folder: str | None = None
+
+    @model_validator(mode="after")
+    def _one_place(self) -> PinConfig:
+        places = (self.file, self.submodule, self.revision, self.folder)
+        if sum(place is not None for place in places) != 1:
+            raise ValueError("state exactly one of file, submodule, revision and folder")
+        if self.file is None and (self.package or self.pattern):
+            raise ValueError("package and pattern say what to look for in file: state the file")
+        if self.package and self.pattern:
+            raise ValueError("state package or pattern, not both")
+        return self
+
+    @field_validator("pattern")
+    @classmethod
+    def _one_group(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                groups = re.compile(value).groups
+            except re.error as error:
+                raise ValueError(f"not a regular expression: {error.msg}") from error
+            if groups != 1:
+                raise ValueError("pattern needs exactly one group: what it holds is the pin")
+        return value
+
+
+class UpstreamConfig(PullsConfig):
+    """Where upstream is, and how its files are grouped into path classes (first match wins).
+
+    `synced_to` names the upstream commit whose work a squashed sync brought: git cannot know.
+    For a plugin: `repository` is a local clone of upstream (or an unpacked source distribution of
+    the target), `package` what it is imported by, and `pin` (or several, by name, in `pins`) the
+    upstream the plugin is made for. `patches` is the folder of a patch queue for the pinned
+    upstream.
+    """
 
     remote: str | None = None
     url: str | None = None
     branch: str = "main"
     style: Literal["fork", "plugin", "patches"] | None = None
+    synced_to: str | None = None
     classes: dict[str, tuple[str, ...]] = DEFAULT_CLASSES
+    repository: str | None = None
+    package: str | tuple[str, ...] = ()
+    pin: PinConfig | None = None
+    pins: dict[str, PinConfig] = {}
+    patches: str | None = None
+
+    @model_validator(mode="after")
+    def _pin_or_pins(self) -> UpstreamConfig:
+        if self.pin is not None and self.pins:
+            raise ValueError("state pin, or several by name in pins, not both")
+        return self
+
+    @property
+    def lanes(self) -> dict[str, PinConfig]:
+        """The pins by name; a single one is called pin."""
+        return self.pins or ({"pin": self.pin} if self.pin is not None else {})
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The names upstream is imported by; empty when not stated."""
+        return (self.package,) if isinstance(self.package, str) else self.package
 
 
 class BuildConfig(_Section):
@@ -230,6 +300,7 @@ class Config(_Section):
     build: BuildConfig = BuildConfig()
     workload: tuple[WorkloadConfig, ...] = ()
     gate: GateConfig = GateConfig()
+    sync: SyncConfig = SyncConfig()
     store: StoreConfig = StoreConfig()
 
     @model_validator(mode="after")
@@ -292,11 +363,17 @@ def _suggestion(key: str) -> str:
     sections = (
         Config,
         UpstreamConfig,
+        PinConfig,
+        MergeRule,
         BuildConfig,
         WorkloadConfig,
         MetricConfig,
         GateConfig,
         StoreConfig,
+        SyncConfig,
+        BudgetConfig,
+        HygieneConfig,
+        RatingConfig,
     )
     known = {name for section in sections for name in section.model_fields}
     close = difflib.get_close_matches(key, known, n=1)

@@ -40,6 +40,7 @@ from ciwm.records.sync import (
     Shape,
     Upstream,
 )
+from ciwm.records.sync_pulls import IncomingPull, OpenPull, Pulls, Share, Within
 from ciwm.report.headline import headline
 
 if TYPE_CHECKING:
@@ -334,6 +335,88 @@ def sync(**changes: Any) -> SyncReport:
     return SyncReport(**{**fields, **changes})
 
 
+def pulls(**changes: Any) -> Pulls:
+    """Our pull requests at vllm-project/vllm, and two incoming changes; every field is set."""
+    within = Within(
+        d7=Share(value=0.25, low=0.12, high=0.4, n=44, at_risk=31),
+        d30=Share(value=0.7125, low=0.55, high=0.83, n=44, at_risk=9),
+        d90=Share(value=None, low=None, high=None, n=44, at_risk=0),
+    )
+    fields: dict[str, Any] = {
+        "repository": "vllm-project/vllm",
+        "authors": ("ines-m", "tomas-h"),
+        "since": WHEN - timedelta(days=365),
+        "read_at": WHEN - timedelta(hours=30),
+        "from_cache": True,
+        "requests": 1,
+        "points": 4,
+        "open": 5,
+        "merged": 36,
+        "closed": 4,
+        "drafts": 1,
+        "merged_within": within,
+        "closed_within": within,
+        "answered_within": within,
+        "median_days_to_merge": 12.5,
+        "median_days_to_response": 0.75,
+        "waiting": (
+            OpenPull(
+                number=25252,
+                title="[NPU] hook for the block size | of a device",
+                url="https://github.com/vllm-project/vllm/pull/25252",
+                author="ines-m",
+                waiting_days=41.25,
+                answered=False,
+            ),
+            OpenPull(
+                number=25345,
+                title="[Core] a draft",
+                url="https://github.com/vllm-project/vllm/pull/25345",
+                author="tomas-h",
+                waiting_days=None,
+                answered=True,
+            ),
+        ),
+        "incoming": (
+            IncomingPull(
+                number=25332,
+                sha="7b" * 20,
+                commits=2,
+                subject="[Core] KV cache groups (#25332)",
+                author="A Maintainer",
+                merged_at=WHEN - timedelta(days=3),
+                url="https://github.com/vllm-project/vllm/pull/25332",
+                ours=False,
+                files=("setup.py", "vllm/v1/core/kv_cache_manager.py"),
+                files_count=2,
+                overlap_lines=18,
+                near_lines=3,
+                lines_added=120,
+                lines_removed=64,
+            ),
+            IncomingPull(
+                number=None,
+                sha="8c" * 20,
+                commits=1,
+                subject="Fix the build",
+                author="Ines Moreau",
+                merged_at=WHEN - timedelta(days=2),
+                url=None,
+                ours=True,
+                files=("setup.py",),
+                files_count=1,
+                overlap_lines=None,
+                near_lines=None,
+                lines_added=None,
+                lines_removed=None,
+            ),
+        ),
+        "incoming_count": 14,
+        "notes": ("our pull requests are from the cache (30.0 hours old): --offline",),
+    }
+    return Pulls(**{**fields, **changes})
+
+
 def partial_sync() -> SyncReport:
     """A sync report of a partial clone: what could not be computed is named."""
     return sync(
@@ -502,7 +585,7 @@ ONE_OF_EACH: tuple[RecordFile, ...] = (
     environment(),
     failed_build(),
     run(),
-    sync(),
+    sync(pulls=pulls()),
     verdict("failed", "missing", "regressed", "void", "inconclusive", "waived", "new"),
     bump(
         sync_base=clean_sync(),

@@ -7,6 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ciwm.commands.sync_judged import (
+    check_agent_file,
+    gate_exit_code,
+    judged_report,
+    write_agent_report,
+)
+from ciwm.commands.sync_pulls import PullsAsked, pulls_notes
+
 if TYPE_CHECKING:
     from ciwm.config import UpstreamConfig
     from ciwm.git import Repository
@@ -28,6 +36,13 @@ if TYPE_CHECKING:
     help="Read this file instead of the checkout's ciwm.toml or pyproject.toml.",
 )
 @click.option(
+    "--pulls/--no-pulls",
+    default=None,
+    help="Our upstream pull requests and the incoming ones; by default when [upstream] github "
+    "is set.",
+)
+@click.option("--offline", is_flag=True, help="Ask GitHub nothing; use what it told earlier.")
+@click.option(
     "--culprits",
     "culprits_s",
     metavar="SECONDS",
@@ -35,18 +50,31 @@ if TYPE_CHECKING:
     default=0,
     help="Spend about this long on finding the upstream commits that bring the conflicts.",
 )
+@click.option(
+    "--agent-report",
+    "agent_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write what an adaptation bot needs: one Markdown file of at most 1,000,000 bytes.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress and no warnings on stderr.")
 def command(
     upstream: str | None,
     downstream: str,
     config_file: Path | None,
     culprits_s: float,
+    agent_file: Path | None,
     *,
     as_json: bool,
     as_markdown: bool,
+    pulls: bool | None,
+    offline: bool,
     quiet: bool,
 ) -> int:
-    r"""What a fork carries, how far it is behind UPSTREAM, and what merging it would cost.
+    r"""What a downstream carries, how far it is behind UPSTREAM, and what merging it would cost.
+
+    Forks, plugins and patch queues; how histories that were rewritten or squashed are joined, and
+    why, stands at the top.
 
     UPSTREAM is a branch, tag or commit that is already here (upstream/main, say); nothing is
     fetched. Without it: [upstream] remote and branch of ciwm.toml, else the main or master branch
@@ -54,9 +82,15 @@ def command(
 
     Only reads: work tree, index, refs, configuration and object store stay as they are.
 
+    How our pull requests fare upstream is asked of GitHub, when [upstream] names its repository
+    (github) and our authors, with the token in CIWM_TOKEN or GITHUB_TOKEN. What it told is kept,
+    so that later only open and changed ones are read.
+
     Ends with 0 when the report is whole, or partial only because file contents are missing
     here (a partial clone); with 4 when there is no trial merge for another reason (git before
-    2.38, say), after printing what there is.
+    2.38, say) or --pulls was asked for and they are not known, after printing what there is; with
+    1 when a budget of [sync.budget] is overrun or a check of [sync.hygiene] fails, each named on
+    stderr.
 
     \b
     Examples:
@@ -64,21 +98,30 @@ def command(
       ciwm sync-report upstream/main --downstream release/2.x
       ciwm sync-report v0.11.0 --json > sync.json
       ciwm sync-report --culprits 60
+      ciwm sync-report --agent-report sync-for-bot.md
     """
     if as_json and as_markdown:
         raise click.UsageError("--json and --markdown exclude each other")
+    check_agent_file(agent_file)
     if not quiet:
         click.echo(f"sync-report: {downstream} against {upstream or 'upstream'} ...", err=True)
-    report = _measure(upstream, downstream, config_file, culprits_s)
+    asked = PullsAsked(wanted=pulls, offline=offline)
+    measured = _measure(upstream, downstream, config_file, culprits_s, asked)
+    report = judged_report(measured, config_file)
+    write_agent_report(report, agent_file)
     _print(report, as_json=as_json, as_markdown=as_markdown)
-    if report.partial and (as_json or as_markdown) and not quiet:
-        for note in report.notes:
+    if (as_json or as_markdown) and not quiet:
+        for note in (*(report.notes if report.partial else ()), *pulls_notes(report)):
             click.echo(f"warning: {note}", err=True)
-    return _exit_code(report)
+    return _exit_code(report) or asked.exit_code(report) or gate_exit_code(report)
 
 
 def _measure(
-    upstream: str | None, downstream: str, config_file: Path | None, culprits_s: float
+    upstream: str | None,
+    downstream: str,
+    config_file: Path | None,
+    culprits_s: float,
+    asked: PullsAsked,
 ) -> SyncReport:
     from datetime import datetime, timezone  # noqa: PLC0415
 
@@ -86,14 +129,16 @@ def _measure(
     from ciwm.upstream.report import sync_report  # noqa: PLC0415
 
     repository = Repository.open(Path.cwd())
-    return sync_report(
+    config = _config(repository, config_file)
+    report = sync_report(
         repository,
         upstream,
         downstream=downstream,
-        config=_config(repository, config_file),
+        config=config,
         now=datetime.now(timezone.utc),
         culprits_s=culprits_s,
     )
+    return asked.added(report, repository, config)
 
 
 def _config(repository: Repository, config_file: Path | None) -> UpstreamConfig:

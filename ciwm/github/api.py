@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 from ciwm.errors import UsageError
 from ciwm.github.download import download
-from ciwm.github.failures import NotFoundError, asking, graphql_failure
+from ciwm.github.failures import NotFoundError, asking
+from ciwm.github.graph import GraphAnswer, graph_answer
 from ciwm.github.payloads import batches, check_run_of, comment_of, described, output
 from ciwm.github.retry import Patience, retry_policy
 
@@ -117,25 +118,20 @@ class GitHub:
 
     @cached_property
     def _viewer(self) -> str:
-        login: str = self.graphql("learn whose token this is", _VIEWER)["viewer"]["login"]
-        return login
+        with asking("learn whose token this is", token=self._token):
+            login: str = self._ask(_VIEWER, {}).data["viewer"]["login"]
+            return login
 
-    def graphql(self, what: str, query: str, **variables: Any) -> dict[str, Any]:
-        """The data a query gives; whose token this is is remembered where it was asked as well."""
+    def query(self, what: str, text: str, variables: Mapping[str, Any]) -> GraphAnswer:
+        """The answer to a GraphQL query that only reads; `what` it is for goes into errors.
+
+        Where it asks whose token this is, that is remembered.
+        """
         with asking(what, token=self._token):
-            requester = self._client.requester
-            url = self.graphql_url or requester.graphql_url
-            sent = {"query": query, **({"variables": variables} if variables else {})}
-            headers, answer = requester.requestJsonAndCheck("POST", url, input=sent)
-            failure = graphql_failure(answer, headers)
-            if failure is not None:
-                raise failure
-            data = answer["data"]
-            if not isinstance(data, dict):
-                raise TypeError(f"data is {type(data).__name__}")
-            if "viewer" in data:
-                vars(self)["_viewer"] = data["viewer"]["login"]
-        return data
+            answer = self._ask(text, variables)
+            if "viewer" in answer.data:
+                vars(self)["_viewer"] = answer.data["viewer"]["login"]
+            return answer
 
     def get(self, what: str, path: str, needs: str = "") -> Any:
         """The JSON answer to a GET of a path of the API."""
@@ -146,6 +142,15 @@ class GitHub:
         """A file to which a path of the API redirects; raises GitHubError when it is larger."""
         with asking(what, token=self._token, needs="actions: read"):
             return download(self.api_url + path, self._token, limit_bytes, self.patience)
+
+    def _ask(self, text: str, variables: Mapping[str, Any]) -> GraphAnswer:
+        requester = self._client.requester
+        url = self.graphql_url or requester.graphql_url
+        sent = {"query": text, **({"variables": dict(variables)} if variables else {})}
+        return graph_answer(
+            lambda: requester.requestJsonAndCheck("POST", url, input=sent),
+            self.patience.total_wait_s,
+        )
 
     def is_ours(self, comment: Comment) -> bool:
         """Whether the owner of this token wrote a comment; GraphQL may leave out an app's [bot]."""

@@ -104,11 +104,20 @@ def graphql_failure(data: Mapping[str, Any], headers: Mapping[str, Any]) -> GitH
     first = errors[0] if isinstance(errors, list) and isinstance(errors[0], dict) else {}
     message = str(first.get("message", "no message"))
     kind = str(first.get("type", ""))
-    if kind in {"RATE_LIMITED", "RATE_LIMIT"}:
-        return limited(200, _seconds_to_reset(headers))
+    if rate_limited(data):
+        return limited(200, seconds_to_reset(headers))
     if kind == "FORBIDDEN":
         return ForbiddenError(f"GitHub refused: {message}", _permission(""))
+    if not kind and re.match(r"Something went wrong|.*\btime(d ?)?out\b", message):
+        return UnreachableError(f"GitHub gave the query up: {message}", _LATER)
     return GitHubError(f"GitHub refused the query: {message}")
+
+
+def rate_limited(data: Any) -> bool:
+    """Whether a GraphQL answer is the refusal that the rate limit is used up."""
+    errors = data.get("errors") if isinstance(data, dict) else None
+    first = errors[0] if isinstance(errors, list) and errors else {}
+    return isinstance(first, dict) and first.get("type") in {"RATE_LIMITED", "RATE_LIMIT"}
 
 
 def _explained(error: GithubException, what: str, token: str | None, needs: str) -> GitHubError:
@@ -123,7 +132,7 @@ def _explained(error: GithubException, what: str, token: str | None, needs: str)
             "set CIWM_TOKEN to a valid one",
         )
     if isinstance(error, RateLimitExceededException) or status == TOO_MANY:
-        wait = getattr(error, "wait", None) or _seconds_to_reset(error.headers or {})
+        wait = getattr(error, "wait", None) or seconds_to_reset(error.headers or {})
         line = limited(status, wait)
         return RateLimitedError(_line(f"cannot {what}: {line.message}", token), line.hint)
     if status == FORBIDDEN:
@@ -157,7 +166,7 @@ def _message(error: GithubException) -> str:
     return "; ".join(part for part in parts if part) or "without a message"
 
 
-def _seconds_to_reset(headers: Mapping[str, Any]) -> float:
+def seconds_to_reset(headers: Mapping[str, Any]) -> float:
     """Seconds until the limit is lifted, as the headers say; an hour when they do not."""
     found = {str(name).lower(): str(value) for name, value in headers.items()}
     if found.get("retry-after", "").isdigit():

@@ -70,7 +70,7 @@ def open_pulls(
     after: str | None = None
     for _ in range(_PAGES):
         what = f"find the pull requests from {branch}"
-        data = github.graphql(what, query, **known, after=after)
+        data = _whole(github, what, query, {**known, "after": after})
         with reading(what):
             page = _repository(data, repository)["pullRequests"]
             found += [_pull(node, files) for node in page["nodes"]]
@@ -89,7 +89,7 @@ def first_parent(github: GitHub, repository: str, sha: str, files: Sequence[str]
         f"{_tip_fields(files)} parents(first: 1) {{ nodes {{ {_tip_fields(files)} }} }} }} }} }} }}"
     )
     what = f"read commit {sha[:12]}"
-    data = github.graphql(what, query, owner=owner, name=name, sha=sha)
+    data = _whole(github, what, query, {"owner": owner, "name": name, "sha": sha})
     with reading(what):
         commit = _repository(data, repository)["object"]
         if not commit:
@@ -136,6 +136,14 @@ def approvals(github: GitHub, repository: str, run: int) -> tuple[Approval, ...]
             )
             for one in said
         )
+
+
+def _whole(github: GitHub, what: str, query: str, variables: dict[str, Any]) -> dict[str, Any]:
+    """The data of a query of which GitHub left nothing out: a file unread is not an absent one."""
+    answer = github.query(what, query, variables)
+    if answer.gave_up:
+        raise GitHubError(f"cannot {what}: GitHub answered a part of it only", "try again later")
+    return answer.data
 
 
 def _pulls_query(files: Sequence[str]) -> str:

@@ -7,6 +7,11 @@ from typing import Literal
 from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
+from ciwm.records.sync_gate import Marker, PinMove, Rating, SyncGate
+from ciwm.records.sync_patches import PatchQueue
+from ciwm.records.sync_pulls import Pulls
+from ciwm.records.sync_shape import Ancestry, SquashedSync
+from ciwm.records.sync_states import CommitsByState, CommitState
 
 Style = Literal["fork", "plugin", "patches"]
 
@@ -28,10 +33,17 @@ class Downstream(Record):
 
 
 class Shape(Record):
-    """How the downstream relates to upstream, and why we think so."""
+    """How the downstream relates to upstream, and why we think so.
+
+    `ancestry` is "rewritten" where no commit but files are shared, and "unrelated" where nothing
+    is; `synced_to` is the joint that configuration declares.
+    """
 
     style: Style
     evidence: tuple[str, ...] = ()
+    ancestry: Ancestry = "shared"
+    synced_to: str | None = None
+    squashed: tuple[SquashedSync, ...] = ()
 
 
 class Behind(Record):
@@ -49,12 +61,14 @@ class Ahead(Record):
 
 
 class CarriedCommit(Record):
-    """A non-merge downstream commit whose patch id upstream does not have."""
+    """A non-merge downstream commit, and what became of it (see CommitsByState)."""
 
     sha: str
     author: str
     authored_at: AwareDatetime
     subject: str
+    state: CommitState | None = None
+    evidence: str = ""
 
 
 class ClassCost(Record):
@@ -92,6 +106,7 @@ class Carried(Record):
     """Net difference merge base to downstream (`--no-renames --numstat`), and its commits.
 
     `files`, `lines_added` and `lines_removed` are the sums of additive, intrusive and deleted.
+    `commits` and `list` are those whose patch id upstream does not have, `upstreamed` the others.
     """
 
     commits: int
@@ -104,6 +119,8 @@ class Carried(Record):
     intrusive: Intrusive | None = None
     deleted: Deleted | None = None
     classes: tuple[ClassCost, ...] = ()
+    commits_by_state: CommitsByState | None = None
+    upstreamed: tuple[CarriedCommit, ...] = ()
     list: tuple[CarriedCommit, ...] = ()
 
 
@@ -185,7 +202,12 @@ class Conflicts(Record):
 
 
 class SyncReport(RecordFile):
-    """The sync cost at one moment; when `partial`, `notes` name what could not be computed."""
+    """The sync cost at one moment; when `partial`, `notes` name what could not be computed.
+
+    For a patch queue the merge base is the pin, and the fork is the pin with those patches on top
+    that apply to it, a commit each; `patches` says how they fit at the target. `markers` is None
+    where what is carried could not be read.
+    """
 
     generated_at: AwareDatetime
     repository: str
@@ -202,3 +224,9 @@ class SyncReport(RecordFile):
     partial: bool = False
     missing_objects: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    patches: PatchQueue | None = None
+    markers: tuple[Marker, ...] | None = None
+    pin_back: PinMove | None = None
+    gate: SyncGate | None = None
+    rating: Rating | None = None
+    pulls: Pulls | None = None

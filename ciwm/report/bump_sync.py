@@ -8,6 +8,7 @@ from ciwm.report.bump_kind import upstream_commits
 from ciwm.report.detail import Detail, folded, name, table, words
 from ciwm.report.figures import plural
 from ciwm.report.sync_details import sync_details
+from ciwm.report.sync_gate import gate_lines, gate_section
 from ciwm.report.sync_words import lines
 
 if TYPE_CHECKING:
@@ -25,13 +26,20 @@ def sync_part(head: SyncReport, base: SyncReport | None, detail: Detail) -> str:
     """
     brought = upstream_commits(head, base)
     faced = base if base is not None and brought and not head.behind.commits else head
-    parts = (_costs(head, base), _against(head, brought), sync_details(faced, detail))
+    parts = (
+        _costs(head, base),
+        gate_section(head),
+        _against(head, brought),
+        sync_details(faced, detail),
+    )
     if _is_calm(head) and not brought:
         return folded(f"Sync with upstream: {_calm_line(head)}", *parts)
     return "\n\n".join(part for part in ("#### Sync with upstream", *parts) if part)
 
 
 def _is_calm(sync: SyncReport) -> bool:
+    if gate_lines(sync) or (sync.patches is not None and sync.patches.counts.fails):
+        return False
     return not sync.partial and (
         sync.behind.commits == 0 or (sync.conflicts is not None and not sync.conflicts.count)
     )

@@ -8,6 +8,9 @@ from ciwm.report.detail import Detail, folded, more, name, shortened_lines, tabl
 from ciwm.report.escape import code, fenced
 from ciwm.report.figures import plural
 from ciwm.report.sync_culprits import culprits
+from ciwm.report.sync_patches import patches_section
+from ciwm.report.sync_pulls import pulls_details
+from ciwm.report.sync_states import state_section
 from ciwm.report.sync_words import signed
 
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ _FEW = 5
 
 def sync_details(report: SyncReport, detail: Detail) -> str:
     """The notes in the open, and the lists that `detail` has room for, folded."""
-    parts = [_notes(report)]
+    parts = [_notes(report), patches_section(report.patches, detail)]
     if report.conflicts is not None and report.conflicts.files:
         parts += [
             _conflicts(report.conflicts, detail),
@@ -30,9 +33,10 @@ def sync_details(report: SyncReport, detail: Detail) -> str:
             _hunks(report.conflicts, detail),
         ]
     if detail.items and report.carried is not None:
-        parts.append(_carried(report.carried, detail))
+        parts += [_carried(report.carried, detail), state_section(report.carried, detail)]
     if detail.items and report.overlap is not None and report.overlap.paths:
         parts.append(_overlap(report.overlap, detail))
+    parts.append(pulls_details(report.pulls, detail))
     return "\n\n".join(part for part in parts if part)
 
 

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 from ciwm.report.detail import Detail, longest, name, table
 from ciwm.report.sync_details import sync_details
+from ciwm.report.sync_gate import gate_section, rating_section
+from ciwm.report.sync_shape import shape_section
 from ciwm.report.sync_words import answer, facts
 
 if TYPE_CHECKING:
@@ -35,6 +37,9 @@ def _section(report: SyncReport, details: str) -> str:
     parts = (
         "### Upstream sync",
         f"**{answer(report, name)}**",
+        gate_section(report),
+        rating_section(report),
+        shape_section(report.shape),
         table(("What", "Figure"), facts(report, name)),
         details,
     )

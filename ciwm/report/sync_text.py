@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
 from ciwm.report.detail import shortened
 from ciwm.report.escape import visible
+from ciwm.report.sync_gate import show_gate
+from ciwm.report.sync_patches import show_patches
+from ciwm.report.sync_pulls_text import show_pulls
+from ciwm.report.sync_shape import show_shape
+from ciwm.report.sync_states import show_states
 from ciwm.report.sync_words import answer, facts, scanned, signed
+from ciwm.report.text_table import show_table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from rich.console import Console
 
     from ciwm.records.sync import Conflicts, SyncReport
@@ -29,7 +32,10 @@ def show_sync(report: SyncReport, console: Console) -> None:
     """Print the report."""
     console.print(Text(_plain(answer(report)), style=_style(report)), soft_wrap=False)
     console.print()
+    show_gate(report, console)
+    show_shape(report.shape, console)
     _show_facts(report, console)
+    show_patches(report.patches, console)
     if report.conflicts is not None and report.conflicts.files:
         _show_conflicts(report.conflicts, console)
         _show_culprits(report.conflicts, console)
@@ -38,13 +44,17 @@ def show_sync(report: SyncReport, console: Console) -> None:
             (cost.name, str(cost.files), *signed(cost.lines_added, cost.lines_removed))
             for cost in report.carried.classes
         ]
-        _show_table("Carried, by path class", ("class", "files", "added", "removed"), rows, console)
+        show_table("Carried, by path class", ("class", "files", "added", "removed"), rows, console)
     if report.carried is not None and report.carried.list:
         _show_commits(report, console)
+    show_states(report.carried, console)
+    show_pulls(report.pulls, console)
     _show_notes(report, console)
 
 
 def _style(report: SyncReport) -> str:
+    if report.patches is not None:
+        return "bold red" if report.patches.counts.fails else "bold green"
     if report.behind.commits == 0:
         return "bold green"
     if report.conflicts is None or report.partial:
@@ -65,7 +75,7 @@ def _show_conflicts(conflicts: Conflicts, console: Console) -> None:
     rows = [
         (file.path, file.kind, str(file.hunk_count or "")) for file in conflicts.files[:FILES_SHOWN]
     ]
-    _show_table("Conflicting files", ("file", "kind", "hunks"), rows, console)
+    show_table("Conflicting files", ("file", "kind", "hunks"), rows, console)
     _show_rest(conflicts.count - len(rows), "files", console)
 
 
@@ -86,7 +96,7 @@ def _show_culprits(conflicts: Conflicts, console: Console) -> None:
     ]
     if rows:
         title = "Upstream commits that bring the conflicts, oldest first"
-        _show_table(title, ("commit", "PR", "files", "subject"), rows, console)
+        show_table(title, ("commit", "PR", "files", "subject"), rows, console)
         _show_rest(len(conflicts.culprits) - len(rows), "commits", console)
 
 
@@ -102,24 +112,8 @@ def _show_commits(report: SyncReport, console: Console) -> None:
         )
         for commit in carried.list[:COMMITS_SHOWN]
     ]
-    _show_table("Carried commits, newest first", ("commit", "authored", "subject"), rows, console)
+    show_table("Carried commits, newest first", ("commit", "authored", "subject"), rows, console)
     _show_rest(carried.commits - len(rows), "commits", console)
-
-
-def _show_table(
-    title: str, headers: Sequence[str], rows: Iterable[Sequence[str]], console: Console
-) -> None:
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for header in headers:
-        number = header in ("files", "added", "removed", "hunks")
-        table.add_column(
-            header, justify="right" if number else "left", overflow="fold", no_wrap=number
-        )
-    for row in rows:
-        table.add_row(*(Text(_plain(cell)) for cell in row))
-    console.print()
-    console.print(Text(title, style="bold"))
-    console.print(table)
 
 
 def _show_rest(number: int, what: str, console: Console) -> None:

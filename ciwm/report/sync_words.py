@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.report.figures import plural
+from ciwm.report.sync_patches import patch_facts, patches_answer
+from ciwm.report.sync_states import state_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,6 +26,8 @@ def signed(added: int, removed: int) -> tuple[str, str]:
 
 def answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:
     """What the merge would cost, in one sentence; `quote` makes names fit the page."""
+    if report.patches is not None:
+        return patches_answer(report, quote)
     upstream, downstream = quote(report.upstream.ref), quote(report.downstream.ref)
     if report.behind.commits == 0:
         return f"{downstream} already holds all of {upstream}: nothing to merge."
@@ -52,6 +56,8 @@ def facts(report: SyncReport, quote: Callable[[str], str] = str) -> list[tuple[s
         ("ahead", plural(report.ahead.commits, "commit")),
         ("carried", _carried(report)),
         *_intrusive(report),
+        *state_facts(report),
+        *patch_facts(report),
         ("changed on both sides", _overlap(report)),
     ]
 

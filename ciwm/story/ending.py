@@ -20,6 +20,7 @@ def exit_code_of(
     verdict: Verdict | None,
     gate: GateConfig,
     *,
+    over_budget: bool,
     interrupted: bool,
 ) -> int:
     """Interrupted before wrong before broken before in doubt; `builds` are base's and head's."""
@@ -28,7 +29,7 @@ def exit_code_of(
     if interrupted:
         return INTERRUPTED
     decided = exit_code(verdict, gate) if verdict else OK
-    if decided == NO or _head_does_not_build(builds):
+    if decided == NO or over_budget or _head_does_not_build(builds):
         return NO
     if any(stage.status == "failed" and stage.name != "store" for stage in stages):
         return ENVIRONMENT  # history that could not be kept is a warning, not an answer

@@ -14,7 +14,7 @@ from ciwm.story.telling import could_not_begin
 if TYPE_CHECKING:
     from ciwm.config import Config
     from ciwm.publish.hostile import Handed
-    from ciwm.records import Trust, Verdict
+    from ciwm.records import SyncReport, Trust, Verdict
     from ciwm.records.bump import CheckConclusion
     from ciwm.story.origin import Origin
 
@@ -27,12 +27,14 @@ def received(handed: Handed, origin: Origin) -> BumpReport:
     """
     claims, config = handed.report, origin.config
     verdict = _judged(handed, config)
+    sync = _sync_judged(claims.sync, config)
     stages = (*claims.stages, *_left_out(handed, config))
     exit_code = exit_code_of(
         stages,
         claims.builds,
         verdict,
         config.gate,
+        over_budget=config.sync.block and sync is not None and not _within_budget(sync),
         interrupted=any(stage.status == "interrupted" for stage in stages),
     )
     found = conclusion_of(verdict, exit_code)
@@ -46,8 +48,8 @@ def received(handed: Handed, origin: Origin) -> BumpReport:
         check_sha=origin.sha,
         run_url=origin.url,
         stages=stages,
-        sync=claims.sync,
-        sync_base=claims.sync_base,
+        sync=sync,
+        sync_base=_sync_judged(claims.sync_base, config),
         builds=claims.builds,
         environment=handed.run.head.environment if handed.run else None,
         run_summary=handed.run.stopped_because if handed.run else None,
@@ -88,6 +90,21 @@ def _judged(handed: Handed, config: Config) -> Verdict | None:
         raise UsageError(
             f"the figures of run/run.json cannot be judged: {type(error).__name__}"
         ) from error
+
+
+def _sync_judged(claimed: SyncReport | None, config: Config) -> SyncReport | None:
+    """The claimed figures of a sync by the base's budgets."""
+    from ciwm.policy.sync_gate import judged  # noqa: PLC0415
+    from ciwm.upstream.classes import path_classifier  # noqa: PLC0415
+
+    if claimed is None:
+        return None
+    path_class = path_classifier({"ignored": config.sync.hygiene.ignore})
+    return judged(claimed, config.sync, lambda path: path_class(path) == "ignored")
+
+
+def _within_budget(sync: SyncReport) -> bool:
+    return sync.gate is None or sync.gate.ok
 
 
 def _left_out(handed: Handed, config: Config) -> tuple[Stage, ...]:

@@ -151,9 +151,21 @@ def _sync(story: Story) -> None:
         story.sync = _sync_cost(story, bump.upstream, bump.head)
         _save(story, "sync-base.json", story.sync_base.to_json())
         _save(story, "sync.json", story.sync.to_json())
+    if _over_budget(story) and story.stages[-1].status == "done":
+        over = "; ".join(story.sync.gate.over) if story.sync and story.sync.gate else ""
+        failed = {"status": "failed", "message": over, "hint": "see [sync] of ciwm.toml"}
+        story.stages[-1] = story.stages[-1].model_copy(update=failed)
+
+
+def _over_budget(story: Story) -> bool:
+    """Whether head ends over a budget that the base's configuration makes a reason to block."""
+    gate = story.sync.gate if story.sync else None
+    return story.bump.base_config.sync.block and gate is not None and not gate.ok
 
 
 def _sync_cost(story: Story, upstream: str, downstream: Revision) -> SyncReport:
+    from ciwm.policy.sync_gate import judged  # noqa: PLC0415
+    from ciwm.upstream.classes import path_classifier  # noqa: PLC0415
     from ciwm.upstream.report import sync_report  # noqa: PLC0415
 
     report = sync_report(
@@ -164,7 +176,10 @@ def _sync_cost(story: Story, upstream: str, downstream: Revision) -> SyncReport:
         now=datetime.now(timezone.utc),
     )
     shown = report.upstream.model_copy(update={"ref": story.bump.upstream_name})
-    return report.model_copy(update={"upstream": shown})
+    named = report.model_copy(update={"upstream": shown})
+    policy = story.bump.base_config.sync
+    path_class = path_classifier({"ignored": policy.hygiene.ignore})
+    return judged(named, policy, lambda path: path_class(path) == "ignored")
 
 
 def _build(story: Story) -> None:
@@ -239,6 +254,7 @@ def _report(story: Story) -> BumpReport:
         story.builds,
         story.verdict,
         bump.base_config.gate,
+        over_budget=_over_budget(story),
         interrupted=story.stop.is_set(),
     )
     return BumpReport(

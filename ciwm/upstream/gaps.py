@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ciwm.git import Repository
 from ciwm.upstream.reading import read
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from ciwm.git import Repository
     from ciwm.upstream.debt import Change
 
 _IDENTITY = {
@@ -47,14 +47,17 @@ def find_gaps(
     scratch: Repository, changes: Iterable[Change], damaged: Collection[str] = ()
 ) -> Gaps:
     """The blobs of `changes` that are not here; `damaged` are known to be unreadable."""
-    needed = [(change.path, _blobs(change)) for change in changes if not change.submodule]
-    missing = missing_objects(scratch, {blob for _, blobs in needed for blob in blobs})
+    needed = [(change.path, blobs(change)) for change in changes]
+    missing = missing_objects(scratch, {blob for _, ids in needed for blob in ids})
     missing |= set(damaged)
-    paths = frozenset(path for path, blobs in needed if blobs & missing)
+    paths = frozenset(path for path, ids in needed if ids & missing)
     return Gaps(frozenset(missing), paths)
 
 
-def _blobs(change: Change) -> set[str]:
+def blobs(change: Change) -> set[str]:
+    """The file contents on either side of a change; a submodule has none."""
+    if change.submodule:
+        return set()
     return {blob for blob in (change.old_id, change.new_id) if blob.strip("0")}
 
 
@@ -67,7 +70,8 @@ def missing_objects(scratch: Repository, ids: Iterable[str]) -> set[str]:
     asked = "".join(f"{object_id}\n" for object_id in sorted(ids)).encode()
     shape = scratch.run("rev-parse", "--show-object-format", check=False).text.strip() or "sha1"
     with tempfile.TemporaryDirectory(prefix="ciwm-check-") as folder:
-        scratch.run("init", "--quiet", "--bare", "--template=", f"--object-format={shape}", folder)
+        plain = Repository(Path(folder))
+        plain.run("init", "--quiet", "--bare", "--template=", f"--object-format={shape}", ".")
         bare = scratch.with_variables(GIT_DIR=folder)
         lines = read(bare, "cat-file", "--batch-check", stdin=asked).text.splitlines()
     return {line.split(" ")[0] for line in lines if line.endswith(" missing")}

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from ciwm.records.sync import Hunk
 from ciwm.upstream.debt import net_changes
+from ciwm.upstream.objects import raw_objects
 from ciwm.upstream.reading import read
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from ciwm.git import Repository
 
@@ -74,7 +75,7 @@ def conflict_regions(
     }
     sizes = _sizes(repository, merged.values())
     for batch in _batches(merged, sizes, regions):
-        contents = _contents(repository, [merged[path] for path in batch])
+        contents = raw_objects(repository, [merged[path] for path in batch])
         for path in batch:
             regions.files[path] = _file_regions(contents[merged[path]], sides, regions)
     return regions
@@ -108,20 +109,6 @@ def _batches(
         total += size
     if batch:
         yield batch
-
-
-def _contents(repository: Repository, ids: Sequence[str]) -> dict[str, bytes]:
-    """Blobs by id, from `cat-file --batch`: a line "id type size", the bytes, a newline."""
-    asked = "".join(f"{blob}\n" for blob in ids).encode()
-    stream = read(repository, "cat-file", "--batch", stdin=asked).stdout
-    contents = {}
-    position = 0
-    while position < len(stream):
-        end = stream.index(b"\n", position)
-        blob, _, size = stream[position:end].decode("ascii").split(" ")
-        contents[blob] = stream[end + 1 : end + 1 + int(size)]
-        position = end + int(size) + 2
-    return contents
 
 
 def _file_regions(content: bytes, sides: tuple[str, str], regions: Regions) -> FileRegions:

@@ -132,7 +132,7 @@ def merge_bases(repository: Repository, pair: Pair) -> tuple[str, ...]:
     if not bases:
         raise UsageError(
             f"{pair.downstream_ref} and {pair.upstream_ref} share no history: no merge base",
-            "is this the project it was forked from? a plugin or a history that was rewritten "
-            "cannot be compared this way",
+            "is this the project it was forked from? if so, name the upstream commit whose work "
+            'it holds: [upstream] synced_to = "SHA"',
         )
     return bases

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ciwm.upstream.gaps import missing_objects
+from ciwm.upstream.commit_changes import commit_changes
+from ciwm.upstream.gaps import blobs, missing_objects
 from ciwm.upstream.history import History, history, plain
 from ciwm.upstream.reading import DAMAGED_AT_MOST, MissingObjectError, read
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Collection
 
     from ciwm.git import Repository
     from ciwm.upstream.pair import Pair
@@ -62,7 +63,7 @@ def _partly_compared(repository: Repository, sides: History, damaged: frozenset[
     missing = missing_objects(repository, {blob for sha in alike for blob in patches[sha].blobs})
     missing |= damaged
     whole = {sha for sha in alike if not patches[sha].blobs & missing}
-    ids = _patch_ids(repository, whole)
+    ids = patch_ids(repository, whole)
     shared = {ids[sha] for sha in theirs if sha in ids} & {ids[sha] for sha in ours if sha in ids}
     equal = frozenset(sha for sha, patch_id in ids.items() if patch_id in shared)
     unread = sum(sha in alike and sha not in whole for sha in ours)
@@ -79,35 +80,16 @@ def _alike(theirs: list[str], ours: list[str], patches: dict[str, _Patch]) -> se
 
 def _patches(repository: Repository, shas: Collection[str]) -> dict[str, _Patch]:
     """Paths and blobs each commit changes; an empty commit has none."""
-    found = read(
-        repository,
-        *("diff-tree", "--stdin", "-r", "--raw", "--no-renames", "--no-abbrev", "--root", "-z"),
-        stdin="".join(f"{sha}\n" for sha in shas).encode(),
-    )
-    fields = iter(found.text.split("\0")[:-1])
     return {
-        sha: _Patch(frozenset(paths), frozenset(blobs)) for sha, paths, blobs in _grouped(fields)
+        sha: _Patch(
+            frozenset(change.path for change in changes),
+            frozenset().union(*(blobs(change) for change in changes)),
+        )
+        for sha, changes in commit_changes(repository, shas).items()
     }
 
 
-def _grouped(fields: Iterator[str]) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Each commit id with the paths and blobs of the raw entries that follow it."""
-    current: tuple[str, list[str], list[str]] | None = None
-    for entry in fields:
-        if not entry.startswith(":"):
-            if current is not None:
-                yield current
-            current = (entry, [], [])
-        elif current is not None:
-            modes_and_ids = entry[1:].split(" ")
-            current[1].append(next(fields))
-            if "160000" not in modes_and_ids[:2]:
-                current[2].extend(blob for blob in modes_and_ids[2:4] if blob.strip("0"))
-    if current is not None:
-        yield current
-
-
-def _patch_ids(repository: Repository, shas: Collection[str]) -> dict[str, str]:
+def patch_ids(repository: Repository, shas: Collection[str]) -> dict[str, str]:
     """Patch ids as `git patch-id` computes them from each commit's diff."""
     diffs = read(
         repository,

@@ -1,39 +1,31 @@
-"""The sync report of a fork, from what git was asked."""
+"""The sync report, by the style of the downstream."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.errors import GitError, UsageError
-from ciwm.records.sync import (
-    Ahead,
-    Behind,
-    Carried,
-    Downstream,
-    Overlap,
-    Shape,
-    SyncReport,
-    Upstream,
-)
+from ciwm.errors import UsageError
+from ciwm.records.sync import Downstream, Upstream
 from ciwm.upstream.classes import path_classifier
-from ciwm.upstream.culprits import with_culprits
-from ciwm.upstream.dates import days_between
-from ciwm.upstream.debt import additive, class_costs, deleted, intrusive
-from ciwm.upstream.measure import LISTED_COMMITS, measure
-from ciwm.upstream.names import readable_path, readable_text
+from ciwm.upstream.dates import committed_at
+from ciwm.upstream.fork import Told, fork_report
+from ciwm.upstream.names import readable_text
 from ciwm.upstream.pair import find_pair
+from ciwm.upstream.patch_queue.ground import is_patch_queue
+from ciwm.upstream.patch_queue.report import patches_report
 from ciwm.upstream.setting import repository_name
+from ciwm.upstream.shape import find_ground
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
     from datetime import datetime
 
     from ciwm.config import UpstreamConfig
     from ciwm.git import Repository
-    from ciwm.upstream.measure import Measured
+    from ciwm.records.sync import SyncReport
+    from ciwm.upstream.pair import Pair
+    from ciwm.upstream.shape import Ground
 
-LISTED_PATHS = 5_000
-NAMED_OBJECTS = 500
+_KINDS = {"fork": "fork", "plugin": "plugin", "patches": "patch queue"}
 
 
 def sync_report(
@@ -54,139 +46,35 @@ def sync_report(
     fetched. Raises UsageError for revisions that cannot be compared, GitError for a shallow clone
     or a history that cannot be read; missing file contents make the report partial instead.
     """
-    if config.style not in (None, "fork"):
-        raise UsageError(
-            f'[upstream] style = "{config.style}": only forks can be reported on so far',
-            "leave style out for a downstream that shares history with upstream",
-        )
     path_class = path_classifier(config.classes)
     offline = repository.from_top().without_fetching()
+    if is_patch_queue(config):
+        return patches_report(offline, upstream, downstream=downstream, config=config, now=now)
     pair = find_pair(offline, upstream, downstream, config)
-    with offline.scratch_objects() as scratch:
-        measured = measure(scratch, pair)
-    report = assemble(measured, path_class, repository=repository_name(offline), now=now)
-    if culprits_s <= 0 or report.conflicts is None:
-        return report
-    return _with_culprits(offline, measured, report, culprits_s)
+    ground = find_ground(offline, pair, config)
+    if ground.style != "fork":
+        raise _only_forks(ground)
+    upstream_revision, downstream_revision = _revisions(offline, pair)
+    told = Told(repository_name(offline), upstream_revision, downstream_revision, now, path_class)
+    return fork_report(offline, ground, told, culprits_s)
 
 
-def _with_culprits(
-    offline: Repository, measured: Measured, report: SyncReport, culprits_s: float
-) -> SyncReport:
-    if report.conflicts is None or report.partial:
-        note = "culprits are not looked for where file contents are missing"
-        return report.model_copy(update={"notes": (*report.notes, note)})
-    try:
-        conflicts = with_culprits(offline, measured, report.conflicts, culprits_s)
-    except GitError as error:
-        note = f"culprits could not be looked for: {error.message}"
-        return report.model_copy(update={"notes": (*report.notes, note)})
-    return report.model_copy(update={"conflicts": conflicts})
-
-
-def assemble(
-    measured: Measured, path_class: Callable[[str], str], *, repository: str, now: datetime
-) -> SyncReport:
-    """The record of what was measured; lists are cut where a note says so."""
-    pair, dates, contents = measured.pair, measured.dates, measured.contents
-    own = measured.commits.history
-    missing = contents.gaps.missing | measured.commits.missing
-    carried = _carried(measured, path_class)
-    conflicts = contents.merge.conflicts if contents.merge else None
-    return SyncReport(
-        generated_at=now,
-        repository=repository,
-        upstream=Upstream(
-            ref=readable_text(pair.upstream_ref),
-            sha=pair.upstream,
-            committed_at=dates[pair.upstream],
-        ),
-        downstream=Downstream(
-            ref=readable_text(pair.downstream_ref),
-            sha=pair.downstream,
-            committed_at=dates[pair.downstream],
-        ),
-        shape=_shape(measured),
-        merge_base=measured.merge_bases[0],
-        merge_bases=measured.merge_bases,
-        behind=Behind(
-            commits=len(own.upstream),
-            first_parent=len(own.main_line(pair.upstream)),
-            days=days_between(dates[measured.merge_bases[0]], dates[pair.upstream]),
-        ),
-        ahead=Ahead(commits=len(own.downstream)),
-        carried=carried,
-        overlap=_overlap(measured),
-        conflicts=conflicts,
-        partial=bool(missing) or None in (carried, conflicts),
-        missing_objects=tuple(sorted(missing)[:NAMED_OBJECTS]),
-        notes=_notes(measured, missing),
+def _only_forks(ground: Ground) -> UsageError:
+    because = "; ".join(readable_text(line) for line in ground.evidence)
+    return UsageError(
+        f"{ground.pair.downstream_ref} is a {_KINDS[ground.style]} ({because}): "
+        "only forks and patch queues can be reported on so far",
+        "if it is a fork with a history of its own, name the upstream commit it was made from: "
+        '[upstream] synced_to = "SHA"',
     )
 
 
-def _shape(measured: Measured) -> Shape:
-    base = measured.merge_bases[0]
-    return Shape(
-        style="fork",
-        evidence=(
-            f"shares history with upstream up to {base[:12]} ({measured.dates[base]:%Y-%m-%d})",
+def _revisions(repository: Repository, pair: Pair) -> tuple[Upstream, Downstream]:
+    dates = committed_at(repository, (pair.upstream, pair.downstream))
+    upstream, downstream = pair.upstream, pair.downstream
+    return (
+        Upstream(ref=readable_text(pair.upstream_ref), sha=upstream, committed_at=dates[upstream]),
+        Downstream(
+            ref=readable_text(pair.downstream_ref), sha=downstream, committed_at=dates[downstream]
         ),
     )
-
-
-def _carried(measured: Measured, path_class: Callable[[str], str]) -> Carried | None:
-    own, lines = measured.commits.history, measured.contents.lines
-    if measured.changes is None or measured.commits.note or lines is None:
-        return None
-    changes = measured.changes.downstream
-    return Carried(
-        commits=len(own.carried),
-        upstreamed_commits=own.upstreamed,
-        files=len(changes),
-        binaries=sum(count.added is None for count in lines.values()),
-        lines_added=sum(count.added or 0 for count in lines.values()),
-        lines_removed=sum(count.removed or 0 for count in lines.values()),
-        additive=additive(changes, lines),
-        intrusive=intrusive(changes, lines),
-        deleted=deleted(changes, lines),
-        classes=class_costs(
-            (change.path for change in changes),
-            lines,
-            path_class,
-        ),
-        list=measured.listed,
-    )
-
-
-def _overlap(measured: Measured) -> Overlap | None:
-    if measured.changes is None:
-        return None
-    both = measured.changes.both
-    return Overlap(
-        files=len(both), paths=tuple(readable_path(path) for path in both[:LISTED_PATHS])
-    )
-
-
-def _notes(measured: Measured, missing: Collection[str]) -> tuple[str, ...]:
-    notes = [*measured.notes, *measured.contents.notes]
-    commits, gaps, changes = measured.commits, measured.contents.gaps, measured.changes
-    if gaps.paths:
-        both = set(changes.both if changes else ()) & gaps.paths
-        notes.append(
-            f"the contents of {len(gaps.paths)} changed files are missing or damaged: carried "
-            f"lines and the trial merge leave them out ({len(both)} of them changed on both sides)"
-        )
-    if commits.unread:
-        notes.append(
-            f"{commits.unread} commits cannot be compared with upstream's, for want of contents; "
-            "they count as carried"
-        )
-    if commits.note:
-        notes.append(commits.note)
-    if len(commits.history.carried) > LISTED_COMMITS:
-        notes.append(f"only the newest {LISTED_COMMITS} of the carried commits are listed")
-    if changes and len(changes.both) > LISTED_PATHS:
-        notes.append(f"only the first {LISTED_PATHS} of the files changed on both sides are listed")
-    if len(missing) > NAMED_OBJECTS:
-        notes.append(f"only {NAMED_OBJECTS} of {len(missing)} missing objects are named")
-    return tuple(notes)

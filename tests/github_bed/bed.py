@@ -13,9 +13,12 @@ from tests.github_bed.state import READ_ONLY, READ_WRITE, Fault, FaultKind, Kind
 from tests.github_bed.workflow_runs import WorkflowRuns
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
     from pathlib import Path
 
     from tests.github_bed.proxy import Proxy
+    from tests.github_bed.pulls import BedPull
     from tests.github_bed.state import Exchange
 
 _NUMBERS = itertools.count(1)
@@ -83,18 +86,30 @@ class GitHubBed:
         method: str = "",
         path: str = "",
         seconds: float = 1,
+        after: int = 0,
     ) -> None:
         """Plan a fault for the next `times` requests of a method whose path matches `path`.
 
+        `after`: how many such requests go well before.
         `seconds`: the Retry-After, the time to the reset, or the length of the silence.
         """
+        fault = Fault(kind, times, method, re.compile(path), seconds, after)
         with self.proxy.state.lock:
-            self.proxy.state.faults.append(Fault(kind, times, method, re.compile(path), seconds))
+            self.proxy.state.faults.append(fault)
 
     def behave(self) -> None:
         """Forget all planned faults."""
         with self.proxy.state.lock:
             self.proxy.state.faults.clear()
+
+    def make_up(self, pulls: Iterable[BedPull], *, clock: datetime | None = None) -> None:
+        """Pull requests that GraphQL alone knows, in place of those before; by `clock` it is then.
+
+        See tests/github_bed/pulls.py.
+        """
+        with self.proxy.state.lock:
+            self.proxy.state.pulls[self.repository] = {pull.number: pull for pull in pulls}
+            self.proxy.state.clock = clock
 
     # what can be done in it, as the maintainer and past the proxy
 

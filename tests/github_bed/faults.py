@@ -27,7 +27,7 @@ def commit(fault: Fault | None, do: Callable[[], Answer]) -> Answer | None:
         time.sleep(fault.seconds if fault.kind == "silence" else 0)
         return None
     if fault.kind == "graphql_limit":
-        return _graphql_limit()
+        return _graphql_limit(fault)
     if fault.kind == "applied_then_bad_gateway":
         do()
     if fault.kind in {"bad_gateway", "applied_then_bad_gateway"}:
@@ -53,6 +53,7 @@ def _bad_gateway() -> Answer:
     return Answer(502, page, {"content-type": "text/html"})
 
 
-def _graphql_limit() -> Answer:
-    said = {"type": "RATE_LIMITED", "message": "API rate limit exceeded for installation ID 1."}
-    return answer({"errors": [said]})
+def _graphql_limit(fault: Fault) -> Answer:
+    said = {"type": "RATE_LIMITED", "message": PRIMARY}
+    reset = {"x-ratelimit-reset": str(int(time.time() + fault.seconds))}
+    return answer({"errors": [said]}, headers=reset)

@@ -49,6 +49,7 @@ def github(github_server: Proxy) -> Iterator[GitHubBed]:
     state.violations.clear()
     yield bed
     bed.behave()
+    bed.make_up(())
     assert not state.violations, "GitHub's contract was broken:\n" + "\n".join(state.violations)
 
 

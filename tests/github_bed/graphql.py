@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from graphql import build_schema, graphql_sync
 
-from tests.github_bed import npm
+from tests.github_bed import npm, pulls
 from tests.github_bed.answers import Answer, Refusal, answer
 
 if TYPE_CHECKING:
-    from graphql import GraphQLError
+    from graphql import GraphQLError, GraphQLResolveInfo
 
     from tests.github_bed.proxy import Proxy, Request
     from tests.github_bed.state import Token
@@ -40,7 +40,7 @@ class Graph:
                 variable_values=given.get("variables"),
             )
         for error in result.errors or ():
-            if not isinstance(error.original_error, _NotFoundError):
+            if not isinstance(error.original_error, (_NotFoundError, pulls.BrokenPart)):
                 proxy.state.violation(f"GraphQL: {error.message}")
         said = [_error(error) for error in result.errors or ()]
         return answer({"data": result.data, **({"errors": said} if said else {})})
@@ -66,6 +66,23 @@ class _Root:
         """Whose token it is; for a job's own token too, which `GET /user` refuses."""
         return {"__typename": "User", "login": self.token.viewer, "id": f"U_{self.token.viewer}"}
 
+    def rateLimit(self, info: GraphQLResolveInfo[Any], **_: object) -> dict[str, Any]:  # noqa: N802
+        """What the query costs."""
+        return pulls.Cost(info).of_query()
+
+    def search(
+        self,
+        _info: object,
+        query: str,
+        type: str,  # noqa: A002  the schema's name
+        first: int | None = None,
+        after: str | None = None,
+    ) -> dict[str, Any]:
+        """The pull requests that a test made up."""
+        assert type == "ISSUE"
+        made = self.proxy.state.pulls
+        return pulls.search(query, lambda name: made.get(name, {}).values(), first, after)
+
     def repository(self, _info: object, owner: str, name: str, **_: object) -> dict[str, Any]:
         """A repository and its pull requests."""
         path = f"/repos/{owner}/{name}"
@@ -75,11 +92,14 @@ class _Root:
                 f"Could not resolve to a Repository with the name '{owner}/{name}'."
             )
         said = found.json()
+        made_up = self.proxy.state.pulls.get(f"{owner}/{name}", {}).values()
+        born = min((pulls.told(pull.created) for pull in made_up), default=said["created_at"])
         return {
             "__typename": "Repository",
             "id": said["node_id"],
             "name": said["name"],
             "nameWithOwner": said["full_name"],
+            "createdAt": min(born, said["created_at"]),
             "pullRequest": lambda _info, number: self._pull_request(path, number),
             "pullRequests": lambda _info, **asked: self._pull_requests(path, **asked),
             "object": lambda _info, oid: self._commit(oid),
@@ -127,6 +147,10 @@ class _Root:
         }
 
     def _pull_request(self, path: str, number: int) -> dict[str, Any]:
+        repository = path.removeprefix("/repos/")
+        made = self.proxy.state.pulls.get(repository, {}).get(number)
+        if made is not None:
+            return pulls.node(made, repository)
         found = self.proxy.emulator.call("GET", f"{path}/pulls/{number}")
         if found.status_code == 404:
             raise _NotFoundError(f"Could not resolve to a PullRequest with the number of {number}.")

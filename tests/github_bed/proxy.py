@@ -144,6 +144,11 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
     bed: Proxy
 
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        """What Date says: the time, or what a test made of it."""
+        clock = self.bed.state.clock
+        return super().date_time_string(clock.timestamp() if clock else timestamp)
+
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  its name there
         """Say nothing: the log is in the state."""
 

@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from tests.github_bed.pulls import BedPull
     from tests.github_bed.workflow_runs import StoredArtifact
 
 Kind = Literal["job", "app", "pat"]
@@ -49,13 +52,14 @@ class Token:
 
 @dataclass
 class Fault:
-    """Misbehaviour for the next `times` requests that match."""
+    """Misbehaviour for the next `times` requests that match, once `after` of them went well."""
 
     kind: FaultKind
     times: int
     method: str
     path: re.Pattern[str]
     seconds: float
+    after: int = 0
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,8 @@ class State:
     reviews: dict[int, list[dict[str, str]]] = field(default_factory=dict)
     files: dict[str, dict[str, str]] = field(default_factory=dict)  # of a commit
     base_tips: dict[tuple[str, int], str] = field(default_factory=dict)  # by pull request
+    pulls: dict[str, dict[int, BedPull]] = field(default_factory=dict)  # by repository, made up
+    clock: datetime | None = None  # what the Date of answers says; None: the true time
     numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def violation(self, text: str) -> None:
@@ -99,6 +105,9 @@ class State:
         with self.lock:
             for fault in self.faults:
                 if fault.method in {"", method} and fault.path.search(path):
+                    if fault.after:
+                        fault.after -= 1
+                        continue
                     fault.times -= 1
                     if fault.times == 0:
                         self.faults.remove(fault)

@@ -245,7 +245,7 @@ def test_a_rate_limit_of_graphql_which_comes_as_a_200_is_seen(
     post: Poster, github: GitHubBed
 ) -> None:
     github.comment(post.pull.number, body("old"), login="github-actions[bot]")
-    github.misbehave("graphql_limit", path="/graphql")
+    github.misbehave("graphql_limit", path="/graphql", seconds=3000)
     (problem,) = post().problems
     assert "learn whose token this is" in problem.message
     assert "rate limit" in problem.message

@@ -59,6 +59,13 @@ def test_a_timed_callable_without_metrics_has_a_step_time_in_seconds() -> None:
         ('[[workload]]\nid = "a"\npython = "a.py:f"\n' * 2, "used twice: a"),
         ("[gate]\nthreshold_pct = nan", "finite"),
         ("[gate]\nmax_launches = 2", "greater than or equal to 4"),
+        ('[upstream]\ngithub = "https://github.com/a/b"', "owner/name"),
+        ('[upstream]\nauthors = ["jane"]', "@login or a mail address"),
+        ('[upstream]\nauthors = ["@acme/team"]', "is a team"),
+        ('[upstream]\nauthors = ["@jane repo:x/y"]', "@login or a mail address"),
+        ('[upstream]\nmerged = { lable = "x" }', "unknown key upstream.merged.lable"),
+        ('[upstream]\nmerged = { label = " " }', "words on one line"),
+        ("[upstream]\npulls_days = 0", "greater than or equal to 1"),
     ],
 )
 def test_each_mistake_is_one_clear_line(text: str, says: str) -> None:

@@ -25,7 +25,10 @@ from ciwm.records.sync import (
     SyncReport,
     Upstream,
 )
+from ciwm.records.sync_pulls import OpenPull, Pulls
+from ciwm.records.sync_states import CommitsByState
 from ciwm.report.sync_markdown import LONGEST, sync_section
+from tests.records_examples import pulls
 
 MOMENT = datetime(2026, 3, 2, tzinfo=timezone.utc)
 GITHUB = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
@@ -39,10 +42,38 @@ WORDS = st.text(
 
 
 @st.composite
+def hostile_pulls(draw: st.DrawFn) -> Pulls:
+    title = st.builds(
+        OpenPull,
+        number=st.integers(1, 9),
+        title=WORDS,
+        url=WORDS,
+        author=WORDS,
+        waiting_days=st.none() | st.floats(0, 1e4),
+        answered=st.booleans(),
+    )
+    known = pulls().model_dump()
+    words = {"subject": draw(WORDS), "author": draw(WORDS), "url": draw(WORDS)}
+    hostile = {
+        "incoming": ({**known["incoming"][0], **words},),
+        "repository": draw(WORDS),
+        "authors": (draw(WORDS), draw(WORDS)),
+        "waiting": tuple(draw(st.lists(title, max_size=2))),
+        "notes": (draw(WORDS),),
+    }
+    return Pulls.model_validate({**known, **hostile})
+
+
+@st.composite
 def hostile_reports(draw: st.DrawFn) -> SyncReport:
     def commit() -> CarriedCommit:
         return CarriedCommit(
-            sha=draw(WORDS), author=draw(WORDS), authored_at=MOMENT, subject=draw(WORDS)
+            sha=draw(WORDS),
+            author=draw(WORDS),
+            authored_at=MOMENT,
+            subject=draw(WORDS),
+            state="dead",
+            evidence=draw(WORDS),
         )
 
     def file() -> ConflictedFile:
@@ -55,7 +86,7 @@ def hostile_reports(draw: st.DrawFn) -> SyncReport:
         repository=draw(WORDS),
         upstream=Upstream(ref=draw(WORDS), sha=draw(WORDS), committed_at=MOMENT),
         downstream=Downstream(ref=draw(WORDS), sha=draw(WORDS), committed_at=MOMENT),
-        shape=Shape(style="fork", evidence=(draw(WORDS),)),
+        shape=Shape(style="fork", evidence=tuple(draw(WORDS) for _ in few)),
         merge_base=draw(WORDS),
         merge_bases=("a", "b"),
         behind=Behind(commits=1, first_parent=1, days=1),
@@ -68,6 +99,7 @@ def hostile_reports(draw: st.DrawFn) -> SyncReport:
             lines_added=1,
             lines_removed=1,
             classes=(ClassCost(name=draw(WORDS), files=1, lines_added=1, lines_removed=1),),
+            commits_by_state=CommitsByState(upstreamed=0, likely_upstreamed=0, dead=9, live=1),
             list=tuple(commit() for _ in few),
         ),
         overlap=Overlap(files=1),
@@ -75,6 +107,7 @@ def hostile_reports(draw: st.DrawFn) -> SyncReport:
         partial=draw(st.booleans()),
         missing_objects=tuple(draw(WORDS) for _ in few),
         notes=tuple(draw(WORDS) for _ in few),
+        pulls=draw(st.none() | hostile_pulls()),
     )
 
 
@@ -145,6 +178,8 @@ def test_the_section_is_bounded_whatever_the_record_holds(sign: str) -> None:
             lines_added=10**9,
             lines_removed=10**9,
             classes=(ClassCost(name=long, files=1, lines_added=1, lines_removed=1),) * 500,
+            commits_by_state=CommitsByState(upstreamed=9, likely_upstreamed=9, dead=9, live=9),
+            upstreamed=(commit,) * 500,
             list=(commit,) * 500,
         ),
         overlap=Overlap(files=10**9),

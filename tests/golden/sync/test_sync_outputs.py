@@ -8,6 +8,8 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from rich.console import Console
 
+from ciwm.config_sync import BudgetConfig, HygieneConfig, SyncConfig
+from ciwm.policy.sync_gate import judged
 from ciwm.records import SyncReport
 from ciwm.records.sync import (
     Additive,
@@ -29,9 +31,21 @@ from ciwm.records.sync import (
     Shape,
     Upstream,
 )
+from ciwm.records.sync_gate import Marker
+from ciwm.records.sync_patches import (
+    FailedHunk,
+    HunkCulprit,
+    PatchClaims,
+    PatchCounts,
+    PatchQueue,
+    QueuedPatch,
+)
+from ciwm.records.sync_shape import SquashedSync
+from ciwm.records.sync_states import CommitsByState
 from ciwm.report.sync_markdown import sync_section
 from ciwm.report.sync_text import show_sync
 from tests.golden.files import assert_golden
+from tests.records_examples import pulls
 
 MOMENT = datetime(2026, 3, 2, 8, 30, tzinfo=timezone.utc)
 UPSTREAM, DOWNSTREAM, BASE = "a" * 40, "b" * 40, "c" * 40
@@ -89,16 +103,110 @@ def report(**changed: object) -> SyncReport:
     return SyncReport.model_validate({**values, **changed})
 
 
-def commit(digit: str, subject: str, days: int) -> CarriedCommit:
-    return CarriedCommit(
-        sha=digit * 40,
-        author="A Developer",
-        authored_at=MOMENT - timedelta(days=days),
-        subject=subject,
+def commit(digit: str, subject: str, days: int, *state: str) -> CarriedCommit:
+    return CarriedCommit.model_validate(
+        {
+            "sha": digit * 40,
+            "author": "A Developer",
+            "authored_at": MOMENT - timedelta(days=days),
+            "subject": subject,
+            **dict(zip(("state", "evidence"), state, strict=False)),
+        }
     )
 
 
+def lost() -> SyncReport:
+    """A squashed sync, and commits in every state."""
+    whole = report()
+    assert whole.carried is not None
+    picked = f"upstream merged PR #12 as {'f' * 12}"
+    carried = whole.carried.model_copy(
+        update={
+            "commits_by_state": CommitsByState(upstreamed=1, likely_upstreamed=1, dead=15, live=1),
+            "upstreamed": (
+                commit("9", "Fix a race", 9, "upstreamed", f"the same patch as {'7' * 12}"),
+            ),
+            "list": (
+                commit("d", "[Kernel] a faster softmax (#12)", 0, "likely_upstreamed", picked),
+                commit(
+                    "e", "Pin @vendor's image | build", 3, "live", "still carried: 4 of 9 lines"
+                ),
+                commit("8", "Try", 4, "dead", "nothing is left of what it changed (3 lines)"),
+            ),
+        }
+    )
+    sync = SquashedSync(
+        sha="5" * 40,
+        subject="Upstream merge (#226)",
+        reason="its subject says so",
+        files=412,
+        upstream_files=355,
+        synced_to="6" * 40,
+    )
+    shape = Shape(
+        style="fork",
+        evidence=("shares history with upstream", "ancestry lost: 555555555555 has one parent"),
+        squashed=(sync,),
+    )
+    return report(carried=carried, shape=shape)
+
+
+def queue() -> SyncReport:
+    """A patch queue with a patch of every kind."""
+    culprit = HunkCulprit(sha="4" * 40, subject="Refactor softmax (#99)")
+    hunk = FailedHunk(
+        path="csrc/softmax.cu",
+        number=2,
+        start_line=40,
+        reason="csrc/softmax.cu: patch does not apply",
+        text="@@ -40,3 +40,3 @@\n a\n-b\n+B\n c\n",
+        culprits=(culprit,),
+    )
+    patches = (
+        patch("0001-softmax.patch", "fails", "mend", hunks=3, hunks_failed=1, failed=(hunk,)),
+        patch("0002-race.patch", "upstream", "delete", reason="upstream has it as 777777777777"),
+        patch("0003-fuzz.patch", "fuzz", "keep", fuzz=2, offset_lines=7),
+        patch("0004-far.patch", "offset", "keep", offset_lines=208),
+        patch("0005-plain.patch", "applies", "keep"),
+        patch(
+            "0006-sent.patch",
+            "applies",
+            "unknown",
+            reason="state of PR #12 unknown: needs a token",
+            claims=PatchClaims(pulls=(12,)),
+        ),
+    )
+    whole = PatchQueue(
+        folder="patches",
+        order="the file series",
+        pin=BASE,
+        pin_source=".upstream-commit",
+        target=UPSTREAM,
+        counts=PatchCounts(applies=2, offset=1, fuzz=1, fails=1, upstream=1),
+        failed_hunks=1,
+        patches=patches,
+    )
+    shape = Shape(style="patches", evidence=("6 patches in patches", f"made for {BASE[:12]}"))
+    return report(patches=whole, shape=shape)
+
+
+def patch(name: str, fits: str, advice: str, **fields: object) -> QueuedPatch:
+    values = {"name": name, "subject": "s", "fits": fits, "advice": advice, "hunks": 1, **fields}
+    return QueuedPatch.model_validate(values)
+
+
+OVER = judged(
+    report(markers=(Marker(path="README.md", line=12, text="<<<<<<< HEAD"),)),
+    SyncConfig(
+        budget=BudgetConfig(conflicts=1, behind_days=30, hard_drift=0),
+        hygiene=HygieneConfig(fail_on=("markers",)),
+    ),
+)
 CASES = {
+    "over": OVER,
+    "queue": queue(),
+    "lost": lost(),
+    "pulls": report(pulls=pulls()),
     "culprits": report(
         conflicts=report().conflicts.model_copy(  # type: ignore[union-attr]
             update={

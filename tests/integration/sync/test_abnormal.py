@@ -194,9 +194,8 @@ def test_a_remote_whose_branch_is_master(fork: Scene, ciwm: Ciwm) -> None:
     assert ciwm(fork.path, "--json").report["upstream"]["ref"] == "upstream/master"
 
 
-@pytest.mark.parametrize("style", ["plugin", "patches"])
-def test_a_downstream_that_is_no_fork_is_told_so(fork: Scene, ciwm: Ciwm, style: str) -> None:
-    (fork.path / "ciwm.toml").write_text(f'[upstream]\nstyle = "{style}"\n')
+def test_a_downstream_that_is_no_fork_is_told_so(fork: Scene, ciwm: Ciwm) -> None:
+    (fork.path / "ciwm.toml").write_text('[upstream]\nstyle = "plugin"\n')
     assert "only forks" in one_line(ciwm(fork.path), USAGE)[0]
 
 
@@ -210,6 +209,9 @@ def test_json_and_markdown_exclude_each_other(fork: Scene, ciwm: Ciwm) -> None:
 def test_histories_that_share_nothing(fork: Scene, ciwm: Ciwm) -> None:
     fork.git("checkout", "-q", "--orphan", "other")
     fork.commit_index("another beginning")
+    error, _ = one_line(ciwm(fork.path), USAGE)
+    assert error.startswith("HEAD is a plugin (no commit and no tree in common with upstream; ")
+    (fork.path / "ciwm.toml").write_text('[upstream]\nstyle = "fork"\n')
     error, _ = one_line(ciwm(fork.path), USAGE)
     assert error == "HEAD and upstream/main share no history: no merge base"
 

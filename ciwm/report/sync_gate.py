@@ -1,0 +1,68 @@
+"""Budgets, hygiene and the rating: what is over, then why the debt is what it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from ciwm.report.detail import words
+from ciwm.report.escape import visible
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ciwm.records.sync import SyncReport
+
+LINES_SHOWN = 12
+LENGTH = 300
+
+
+def rating_line(report: SyncReport) -> str:
+    """The rating with its reasons, and what it could not take into account; may be empty."""
+    rating = report.rating
+    if rating is None or rating.level is None:
+        return ""
+    unknown = f"; left out, as not known: {len(rating.unknown)}" if rating.unknown else ""
+    return f"{'; '.join(rating.reasons)}{unknown}"
+
+
+def gate_lines(report: SyncReport) -> list[str]:
+    """What is over or bad form, the failing things first."""
+    gate = report.gate
+    if gate is None:
+        return []
+    warnings = [finding.sentence for finding in gate.hygiene if not finding.fails]
+    return [f"over: {line}" for line in gate.over] + [f"warning: {line}" for line in warnings]
+
+
+def rating_section(report: SyncReport) -> str:
+    """Markdown: the rating in one line; empty where there is none."""
+    line = rating_line(report)
+    level = report.rating.level if report.rating else None
+    return f"Debt: **{level}** ({words(line, LENGTH)})" if line else ""
+
+
+def gate_section(report: SyncReport) -> str:
+    """Markdown: a list in the open; empty when there is nothing to say."""
+    lines = gate_lines(report)
+    shown = [f"- {words(line, LENGTH)}" for line in lines[:LINES_SHOWN]]
+    if len(lines) > LINES_SHOWN:
+        shown.append(f"- and {len(lines) - LINES_SHOWN} more")
+    return "\n".join(shown)
+
+
+def show_gate(report: SyncReport, console: Console) -> None:
+    """Print what is over, and the rating."""
+    lines = gate_lines(report)
+    for line in lines[:LINES_SHOWN]:
+        style = "bold red" if line.startswith("over") else "yellow"
+        console.print(Text(visible(line), style=style))
+    if len(lines) > LINES_SHOWN:
+        console.print(Text(f"and {len(lines) - LINES_SHOWN} more (--json has them)", style="dim"))
+    rated = rating_line(report)
+    if rated and report.rating:
+        told = f"debt: {report.rating.level} ({rated})"
+        console.print(Text(visible(told)))
+    if lines or rated:
+        console.print()

@@ -1,0 +1,72 @@
+"""`ciwm ci` and the budgets of a sync: they block only where the base's configuration says so."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from ciwm.config import Config
+from ciwm.errors import NO, OK
+from ciwm.story.telling import Bump, Story, tell
+from tests.fork import new_fork
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from ciwm.records import BumpReport
+
+OVER: dict[str, object] = {"budget": {"behind_commits": 0}}
+
+
+def told(
+    tmp_path: Path, base: dict[str, object], head: dict[str, object] | None = None
+) -> BumpReport:
+    """The story of a fork one commit behind, under the `sync` of the base's configuration."""
+    fork = new_fork(tmp_path)
+    start = fork.repository.revision("HEAD")
+    upstream = fork.commit({"new.py": "x = 1\n"}, branch="upstream")
+    bump = Bump(
+        repository=fork.repository,
+        base=start,
+        head=start,
+        config=Config.model_validate({"sync": head or {}}),
+        base_config=Config.model_validate({"sync": base}),
+        upstream=upstream.sha,
+        upstream_name="upstream/main",
+        directory=tmp_path / "story",
+        seed=1,
+        name="fork",
+    )
+    return tell(Story(bump, threading.Event(), lambda _: None))
+
+
+def test_over_budget_fails_the_stage_and_the_check_where_it_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    report = told(tmp_path, {"block": True, **OVER})
+    stage = next(stage for stage in report.stages if stage.name == "sync")
+    assert (stage.status, report.exit_code, report.conclusion) == ("failed", NO, "failure")
+    assert stage.message == "1 commit behind upstream (budget behind_commits: 0)"
+    assert "sync" in report.headline
+
+
+def test_over_budget_is_told_and_nothing_more_where_it_does_not_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    report = told(tmp_path, OVER)
+    assert (report.exit_code, report.conclusion) == (OK, "success")
+    assert report.sync is not None
+    assert report.sync.gate is not None
+    assert report.sync.gate.over == ("1 commit behind upstream (budget behind_commits: 0)",)
+
+
+def test_a_change_cannot_set_its_own_budget(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    loosened = told(tmp_path, {"block": True, **OVER}, {"block": False})
+    assert loosened.exit_code == NO
