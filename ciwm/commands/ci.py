@@ -38,6 +38,18 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--on-inconclusive", envvar="CIWM_ON_INCONCLUSIVE", type=DOUBT, help="fail: exit 3.")
 @click.option("--on-void", envvar="CIWM_ON_VOID", type=DOUBT, help="fail: exit 5.")
 @click.option(
+    "--only",
+    envvar="CIWM_ONLY",
+    type=click.Choice(["sync", "bench"]),
+    help="What upstream costs, or builds and benchmark; in a comment and a check of its own.",
+)
+@click.option(
+    "--publish/--no-publish",
+    envvar="CIWM_PUBLISH",
+    default=True,
+    help="Post comment and check; without, the records are for a trusted job to post.",
+)
+@click.option(
     "--require", envvar="CIWM_REQUIRE", is_flag=True, help="Exit 4 when the result is not posted."
 )
 @click.option("--seed", envvar="CIWM_SEED", type=click.IntRange(min=0), help="[default: random]")
@@ -57,12 +69,12 @@ def command(require: bool, as_json: bool, **options: Any) -> int:  # noqa: FBT00
     from ciwm.actions import Runner, read_event  # noqa: PLC0415
     from ciwm.proc import stop_on_signals  # noqa: PLC0415
 
-    runner = Runner()
+    publish, runner = options.pop("publish"), Runner()
     event = read_event(os.environ) if os.environ.get("GITHUB_EVENT_NAME") else None
     asked = _asked(options)
     with stop_on_signals() as stop:
         report = _told(asked, event, runner, stop)
-        posted = _publish(report, event, asked.directory, runner)
+        posted = _publish(report, event, asked, runner, post=publish)
     _show(report, asked.directory, as_json=as_json)
     return 4 if require and not posted and report.exit_code == 0 else report.exit_code
 
@@ -109,7 +121,7 @@ def _told(asked: Asked, event: Event | None, runner: Runner, stop: threading.Eve
 
 
 def _not_begun(error: CiwmError, event: Event, directory: Path) -> BumpReport:
-    from ciwm.story.telling import could_not_begin  # noqa: PLC0415
+    from ciwm.story.ending import could_not_begin  # noqa: PLC0415
 
     pull = event.pull_request
     report = could_not_begin(
@@ -124,21 +136,26 @@ def _not_begun(error: CiwmError, event: Event, directory: Path) -> BumpReport:
     return report
 
 
-def _publish(report: BumpReport, event: Event | None, directory: Path, runner: Runner) -> bool:
+def _publish(
+    report: BumpReport, event: Event | None, asked: Asked, runner: Runner, *, post: bool
+) -> bool:
     """Post the report where the event wants it; whether nothing was left unposted."""
     if event is None:
         return True
     from ciwm.github import connect_from  # noqa: PLC0415
-    from ciwm.publish import Target, Texts, publish  # noqa: PLC0415
+    from ciwm.publish import KEY, Target, Texts, publish  # noqa: PLC0415
     from ciwm.report.bump_markdown import comment_markdown, summary_markdown  # noqa: PLC0415
 
     texts = Texts(comment_markdown(report), summary_markdown(report))
-    (directory / "comment.md").write_text(texts.comment, encoding="utf-8")
-    runner.set_output("directory", str(directory))
-    target = Target(event.repository, report.pull_request, report.check_sha)
+    (asked.directory / "comment.md").write_text(texts.comment, encoding="utf-8")
+    runner.set_output("directory", str(asked.directory))
+    target = Target(event.repository)
+    if post:
+        key = asked.only or KEY
+        target = Target(event.repository, report.pull_request, report.check_sha, key)
     with connect_from(os.environ) or nullcontext() as github:
         published = publish(
-            report, texts, target, github, runner=runner, saved=directory / "report.json"
+            report, texts, target, github, runner=runner, saved=asked.directory / "report.json"
         )
     return not published.problems
 

@@ -24,6 +24,7 @@ PATH = click.Path(path_type=Path)
 @click.option(
     "--from",
     "source",
+    envvar="CIWM_FROM",
     type=PATH,
     help="In a workflow_run job: the unpacked artifact, or its zip.  [default: the run's own]",
 )

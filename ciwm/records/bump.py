@@ -15,6 +15,7 @@ from ciwm.records.verdict import Verdict
 
 StageName = Literal["fetch", "sync", "build", "bench", "gate", "store"]
 StageStatus = Literal["done", "skipped", "failed", "interrupted"]
+NOT_ASKED = "not asked for"  # the message of a stage left out on request
 CheckConclusion = Literal["success", "failure", "neutral"]
 
 

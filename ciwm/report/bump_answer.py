@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ciwm.records.bump import NOT_ASKED
 from ciwm.report.detail import clipped
 from ciwm.report.headline import rows_of, short
 
@@ -123,5 +124,7 @@ def _prepare_sync(report: BumpReport) -> str:
 
 def _measure_something(report: BumpReport) -> str:
     if report.verdict is not None and report.verdict.series:
+        return ""
+    if any(stage.name == "bench" and stage.message == NOT_ASKED for stage in report.stages):
         return ""
     return "nothing you must do. To have speed judged too, declare a [[workload]] in ciwm.toml."

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ciwm.config import MetricConfig, WorkloadConfig
     from ciwm.git import Repository
     from ciwm.records.run import Run
+    from ciwm.story.telling import Part
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class Asked:
     directory: Path
     seed: int | None
     policy: dict[str, Any]
+    only: Part | None = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,7 @@ def bump_of(job: Job) -> Bump:
         check_sha=compared.check_sha,
         run_url=event.run_url if event else None,
         keep=_keeper(job, config),
+        only=asked.only,
     )
 
 

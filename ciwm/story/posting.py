@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ciwm.errors import CiwmError, UsageError
 from ciwm.github import archive, artifacts
-from ciwm.publish import Target, Texts, publish
+from ciwm.publish import KEY, Target, Texts, publish
 from ciwm.publish.hostile import handed_in, handed_in_archive
 from ciwm.report.bump_markdown import comment_markdown, summary_markdown
 from ciwm.story.receiving import received, refused
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ciwm.story.origin import Origin
 
 NAME = "ciwm"  # of the artifact; `ciwm-LABEL` for each device of a matrix
-KEY = "bump"
 ARTIFACTS_LIMIT = 8
 _LABELLED = re.compile(rf"{NAME}-([A-Za-z0-9][A-Za-z0-9._-]{{0,50}})")
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from ciwm import __version__
 from ciwm.errors import CiwmError, UsageError
 from ciwm.records.bump import BumpReport, Stage
-from ciwm.story.ending import conclusion_of, exit_code_of
-from ciwm.story.telling import could_not_begin
+from ciwm.story.ending import conclusion_of, could_not_begin, exit_code_of
 
 if TYPE_CHECKING:
     from ciwm.config import Config

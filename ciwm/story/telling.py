@@ -9,11 +9,11 @@ import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 from ciwm import __version__
 from ciwm.errors import CiwmError
-from ciwm.records.bump import BumpReport, Stage, StageName, StageStatus
+from ciwm.records.bump import NOT_ASKED, BumpReport, Stage, StageName, StageStatus
 from ciwm.story.ending import conclusion_of, exit_code_of
 
 if TYPE_CHECKING:
@@ -30,13 +30,17 @@ if TYPE_CHECKING:
     from ciwm.records.verdict import Verdict
 
 
+Part = Literal["sync", "bench"]
+
+
 @dataclass(frozen=True)
 class Bump:
     """What is compared, by which configuration, and where the records go.
 
     `base_config` builds the base and holds the gate's policy; `config` builds the head and
     declares the workloads: a pull request may not loosen its own gate. `keep` puts the run into
-    the store and says where; None where the job is not trusted to.
+    the store and says where; None where the job is not trusted to. `only` one part may be asked
+    for: what upstream costs, or the builds and their benchmark.
     """
 
     repository: Repository
@@ -53,6 +57,7 @@ class Bump:
     check_sha: str | None = None
     run_url: str | None = None
     keep: Callable[[Run], str] | None = None
+    only: Part | None = None
 
 
 def _unfolded(_title: str) -> AbstractContextManager[None]:
@@ -113,32 +118,17 @@ def tell(story: Story) -> BumpReport:
 
     story.bump.directory.mkdir(parents=True, exist_ok=True)
     try:
-        for stage in (_sync, _build, _bench, _gate, _store):
-            stage(story)
+        for part, stages in _PARTS.items():
+            for name, stage in stages:
+                if story.bump.only in (None, part):
+                    stage(story)
+                elif name != "store":
+                    story.skip(name, NOT_ASKED)
     finally:
         release_builds()
     report = _report(story)
     _save(story, "report.json", report.to_json())
     return report
-
-
-def could_not_begin(error: CiwmError, event_name: str, **known: Any) -> BumpReport:
-    """The report of a bump whose revisions or configuration could not be had.
-
-    It is posted like any other, so that a required check is never left pending.
-    """
-    stage = Stage(
-        name="fetch", status="failed", duration_s=0, message=error.message, hint=error.hint
-    )
-    return BumpReport(
-        generated_at=datetime.now(timezone.utc),
-        ciwm_version=__version__,
-        stages=(stage,),
-        conclusion="failure",
-        headline=f"Nothing was compared for this {event_name}: {error.message}",
-        exit_code=error.exit_code,
-        **known,
-    )
 
 
 def _sync(story: Story) -> None:
@@ -239,6 +229,12 @@ def _store(story: Story) -> None:
         return
     with story.stage("store"):
         story.progress(f"kept in {story.bump.keep(story.run)}")
+
+
+_PARTS: dict[Part, tuple[tuple[StageName, Callable[[Story], None]], ...]] = {
+    "sync": (("sync", _sync),),
+    "bench": (("build", _build), ("bench", _bench), ("gate", _gate), ("store", _store)),
+}
 
 
 def _save(story: Story, name: str, text: str) -> None:

@@ -11,8 +11,10 @@ import zipfile
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import ValidationError
 
-from tests.records_examples import bump, sync, verdict
+from ciwm.records import Run
+from tests.records_examples import bump, failed_build, partial_sync, sync, verdict
 from tests.runs import RunBuilder, build, series
 from tests.safe_markdown import check_safe
 from tests.trusted_half import (
@@ -25,9 +27,10 @@ from tests.trusted_half import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from ciwm.records import RecordFile
     from tests.github_bed.bed import GitHubBed
 
 MIB = 1 << 20
@@ -373,52 +376,42 @@ def test_a_forged_marker_in_a_strangers_comment_stays_a_strangers(
 
 def evil_report(text: str) -> dict[str, Any]:
     """A report and a run in which every text a stranger can choose is this one."""
-    names = [series("decode/b=1"), series(text[:5_000_000], workload="decode", metric=text[:99])]
+    names = [series("decode/b=1"), series(text, workload="decode", metric=text[:99])]
     run = RunBuilder(family=names).blocks(8, 0.01, 0.012).run()
-    claims = json.loads(
-        bump(
-            verdict=verdict("regressed", "failed"), builds=(build("base"), build("head"))
-        ).to_json()
+    claims = bump(
+        verdict=verdict("regressed", "failed"),
+        sync_base=partial_sync(),
+        builds=(build("base"), failed_build()),
     )
-    return packed(
-        json.dumps(_everywhere(claims, text)),
-        json.dumps(_everywhere(json.loads(run.to_json()), text, skip=("samples", "family"))),
-    )
+    told = run.model_copy(update={"launches": run.launches[:1]})
+    evil = Run.model_validate_json(everywhere(told, text))
+    kept = {"launches": run.launches, "plan": run.plan}
+    return packed(everywhere(claims, text), evil.model_copy(update=kept))
 
 
-_KEPT = {
-    "schema_version",
-    "generated_at",
-    "started_at",
-    "ended_at",
-    "status",
-    "exit",
-    "outcome",
-    "better",
-    "conclusion",
-    "committed_at",
-    "authored_at",
-    "side",
-    "style",
-    "order",
-    "name",
-    "workload",
-    "series",
-    "metric",
-    "purpose",
-}
+def everywhere(record: RecordFile, text: str) -> str:
+    """A record's JSON with the text wherever the schema takes any text at all."""
+    data = json.loads(record.to_json())
+    for holder, key in list(_texts(data)):
+        before = holder[key]
+        holder[key] = "any words"
+        try:
+            type(record).model_validate_json(json.dumps(data), strict=True)
+        except ValidationError:
+            holder[key] = before  # a time, or one of a few words
+        else:
+            holder[key] = text
+    return json.dumps(data)
 
 
-def _everywhere(value: Any, text: str, key: str = "", skip: tuple[str, ...] = ()) -> Any:
-    if key in skip:
-        return value
-    if isinstance(value, dict):
-        return {name: _everywhere(part, text, name, skip) for name, part in value.items()}
-    if isinstance(value, list):
-        return [_everywhere(part, text, key, skip) for part in value[:4]]
-    if isinstance(value, str) and key not in _KEPT:
-        return text
-    return value
+def _texts(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Where in nested lists and objects there are texts."""
+    items = list(value.items() if isinstance(value, dict) else enumerate(value))
+    for key, part in items:
+        if isinstance(part, str):
+            yield value, key
+        elif isinstance(part, dict | list):
+            yield from _texts(part)
 
 
 def test_words_that_would_ping_link_or_break_out_are_shown_as_words(fork: TrustedHalf) -> None:
