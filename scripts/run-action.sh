@@ -47,7 +47,9 @@ case ${CIWM_COMMAND:-ci} in
   sync-report) arguments=(ci --only sync) ;;
   bench) arguments=(ci --only bench) ;;
   publish) arguments=(publish) ;;
-  *) fail "no such command: the input command is ci, sync-report, bench or publish" ;;
+  bump-preview) arguments=(bump-preview) ;;
+  publish-preview) arguments=(publish --issue) ;;
+  *) fail "no such command: the input command is ci, sync-report, bench, publish, bump-preview or publish-preview" ;;
 esac
 
 executable=${CIWM_EXECUTABLE:-}

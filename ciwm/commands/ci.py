@@ -84,11 +84,12 @@ def _asked(options: dict[str, Any]) -> Asked:
 
     doubts = {name: options.pop(name) for name in ("on_inconclusive", "on_void")}
     policy = {name: value for name, value in doubts.items() if value is not None}
-    directory = _directory(options.pop("out"))
+    directory = folder_for(options.pop("out"))
     return Asked(policy=policy, directory=directory, **options)
 
 
-def _directory(stated: Path | None) -> Path:
+def folder_for(stated: Path | None) -> Path:
+    """The folder for the records, made; raises UsageError for one that is in use."""
     import tempfile  # noqa: PLC0415
 
     if stated is not None and stated.exists() and any(stated.iterdir()):

@@ -37,6 +37,13 @@ PATH = click.Path(path_type=Path)
     metavar="NAME",
     help="The environment whose reviewers approve a fork's run.",
 )
+@click.option(
+    "--issue",
+    "as_issue",
+    envvar="CIWM_ISSUE",
+    is_flag=True,
+    help="Keep one issue up to date with the report of `ciwm bump-preview`.",
+)
 @click.option("--pull-request", type=click.IntRange(min=1), metavar="N", help="Comment on it.")
 @click.option("--sha", metavar="SHA", help="Post the check on this commit (all 40 digits).")
 @click.option("--repository", metavar="OWNER/NAME", help="[default: $GITHUB_REPOSITORY]")
@@ -58,7 +65,14 @@ def command(require: bool, as_json: bool, **options: Any) -> int:  # noqa: FBT00
     and treated as hostile: pull request and commit are those of the event and the API, the verdict
     is found anew from the samples by the policy of the base, and the result of a fork that nobody
     approved is a neutral check. Exit code 2: the artifact was refused.
+
+    With --issue and without REPORT, the report is the artifact that another job of this run left.
     """
+    if options.pop("as_issue"):
+        from ciwm.commands.publish_issue import post_issue  # noqa: PLC0415
+
+        published = post_issue(options["source"] or options["report"], options["repository"])
+        return show([published], require=require, as_json=as_json)
     if os.environ.get("GITHUB_EVENT_NAME") == "workflow_run":
         from ciwm.commands.publish_received import post_received  # noqa: PLC0415
 

@@ -138,6 +138,11 @@ class GitHub:
         with asking(what, token=self._token, needs=needs):
             return self._client.requester.requestJsonAndCheck("GET", path)[1]
 
+    def send(self, what: str, method: str, path: str, body: dict[str, Any], needs: str) -> Any:
+        """The JSON answer to a request that changes something."""
+        with asking(what, token=self._token, needs=needs):
+            return self._client.requester.requestJsonAndCheck(method, path, input=body)[1]
+
     def download(self, what: str, path: str, limit_bytes: int) -> bytes:
         """A file to which a path of the API redirects; raises GitHubError when it is larger."""
         with asking(what, token=self._token, needs="actions: read"):
@@ -154,9 +159,11 @@ class GitHub:
 
     def is_ours(self, comment: Comment) -> bool:
         """Whether the owner of this token wrote a comment; GraphQL may leave out an app's [bot]."""
-        if comment.author == self._viewer:
-            return True
-        return comment.by_app and comment.author == f"{self._viewer}[bot]"
+        return self.wrote(comment.author, by_app=comment.by_app)
+
+    def wrote(self, author: str, *, by_app: bool) -> bool:
+        """Whether an author is the owner of this token."""
+        return author == self._viewer or (by_app and author == f"{self._viewer}[bot]")
 
     def comments(self, repository: str, number: int) -> tuple[Comment, ...]:
         """All comments of a pull request or issue, oldest first, from all pages."""

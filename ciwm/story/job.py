@@ -132,9 +132,9 @@ def _configs(job: Job, compared: Compared) -> tuple[Config, Config]:
     if job.asked.config is not None:
         config = base = read_config(job.asked.config)
     else:
-        head = _config_at(job.repository, compared.head.sha)
+        head = config_at(job.repository, compared.head.sha)
         config = head or find_config(job.repository.path)
-        base = _config_at(job.repository, compared.base.sha) or config
+        base = config_at(job.repository, compared.base.sha) or config
         if base is config:
             job.say("the base has no configuration: the policy is the head's, this once")
     gate = base.gate.model_copy(update=job.asked.policy)
@@ -160,7 +160,8 @@ def _both(
     return {name: theirs[name] for name in workload.declared_metrics if name in theirs}
 
 
-def _config_at(repository: Repository, sha: str) -> Config | None:
+def config_at(repository: Repository, sha: str) -> Config | None:
+    """The configuration that a commit holds; None where it has none."""
     for name in FILE_NAMES:
         found = repository.run("cat-file", "blob", f"{sha}:{name}", check=False)
         if found.status == 0:

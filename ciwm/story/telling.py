@@ -40,7 +40,8 @@ class Bump:
     `base_config` builds the base and holds the gate's policy; `config` builds the head and
     declares the workloads: a pull request may not loosen its own gate. `keep` puts the run into
     the store and says where; None where the job is not trusted to. `only` one part may be asked
-    for: what upstream costs, or the builds and their benchmark.
+    for: what upstream costs, or the builds and their benchmark. `culprits_s` seconds may go into
+    finding the upstream commits that conflict with base.
     """
 
     repository: Repository
@@ -58,6 +59,7 @@ class Bump:
     run_url: str | None = None
     keep: Callable[[Run], str] | None = None
     only: Part | None = None
+    culprits_s: float = 0
 
 
 def _unfolded(_title: str) -> AbstractContextManager[None]:
@@ -137,8 +139,9 @@ def _sync(story: Story) -> None:
         story.skip("sync", "no upstream is configured")
         return
     with story.stage("sync"):
-        story.sync_base = _sync_cost(story, bump.upstream, bump.base)
-        story.sync = _sync_cost(story, bump.upstream, bump.head)
+        story.sync_base = _sync_cost(story, bump.upstream, bump.base, bump.culprits_s)
+        same = bump.head.sha == bump.base.sha
+        story.sync = story.sync_base if same else _sync_cost(story, bump.upstream, bump.head)
         _save(story, "sync-base.json", story.sync_base.to_json())
         _save(story, "sync.json", story.sync.to_json())
     if _over_budget(story) and story.stages[-1].status == "done":
@@ -153,7 +156,9 @@ def _over_budget(story: Story) -> bool:
     return story.bump.base_config.sync.block and gate is not None and not gate.ok
 
 
-def _sync_cost(story: Story, upstream: str, downstream: Revision) -> SyncReport:
+def _sync_cost(
+    story: Story, upstream: str, downstream: Revision, culprits_s: float = 0
+) -> SyncReport:
     from ciwm.policy.sync_gate import judged  # noqa: PLC0415
     from ciwm.upstream.classes import path_classifier  # noqa: PLC0415
     from ciwm.upstream.report import sync_report  # noqa: PLC0415
@@ -164,9 +169,11 @@ def _sync_cost(story: Story, upstream: str, downstream: Revision) -> SyncReport:
         downstream=downstream.sha,
         config=story.bump.config.upstream,
         now=datetime.now(timezone.utc),
+        culprits_s=culprits_s,
     )
     shown = report.upstream.model_copy(update={"ref": story.bump.upstream_name})
-    named = report.model_copy(update={"upstream": shown})
+    ours = report.downstream.model_copy(update={"ref": downstream.ref})
+    named = report.model_copy(update={"upstream": shown, "downstream": ours})
     policy = story.bump.base_config.sync
     path_class = path_classifier({"ignored": policy.hygiene.ignore})
     return judged(named, policy, lambda path: path_class(path) == "ignored")

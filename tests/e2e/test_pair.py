@@ -42,6 +42,17 @@ jobs:
       executable: ${{ vars.EXECUTABLE }}
 """,
 }
+PREVIEW = """\
+on:
+  schedule: [{cron: "0 3 * * *"}]
+permissions: {}
+jobs:
+  preview:
+    permissions: {actions: read, contents: read, issues: write}
+    uses: ./.github/workflows/bump-preview.yml
+    with:
+      executable: ${{ vars.EXECUTABLE }}
+"""
 
 
 @dataclass(frozen=True)
@@ -77,9 +88,6 @@ class Pair:
 
     def publish(self, event: dict[str, Any]) -> ActResult:
         """The trusted half, for the run of the event."""
-        run = event["workflow_run"]["id"]
-        for path in self.artifacts.glob("*.zip"):
-            self.github.runs.leave(run, path.read_bytes(), path.stem)
         return self("workflow_run", event, self.github.token)
 
 
@@ -96,6 +104,7 @@ def pair(
     downstream.commit("Measure forks as well")
     artifacts = tmp_path / "artifacts"
     artifacts.mkdir()
+    github.runs.keep_in(artifacts)
     return Pair(act, downstream, github, executable, artifacts)
 
 
@@ -140,3 +149,21 @@ def test_a_forks_pull_request_is_measured_without_rights_and_posted_by_the_trust
     (edited,) = github.comments(pull.number)
     assert edited["id"] == comment["id"]
     assert "untrusted" not in edited["body"]
+
+
+def test_the_preview_measures_with_a_read_only_token_and_keeps_one_issue(
+    pair: Pair, github: GitHubBed
+) -> None:
+    workflows = pair.downstream.path / ".github" / "workflows"
+    for path in workflows.iterdir():
+        path.unlink()
+    (workflows / "preview.yml").write_text(PREVIEW)
+    text = (ROOT / ".github" / "workflows" / "bump-preview.yml").read_text()
+    (workflows / "bump-preview.yml").write_text(text)
+    pair.downstream.commit("Preview every night")
+    done = pair("schedule", {"schedule": "0 3 * * *"}, github.token)
+    assert "conflicts in 1 file" in done.summary, done.log
+    assert "block of 48" in done.summary
+    (issue,) = github.proxy.emulator.json("GET", f"/repos/{github.repository}/issues")
+    assert "The newest upstream does not merge: conflicts in 1 file" in issue["body"]
+    assert "block of 48" in issue["body"]

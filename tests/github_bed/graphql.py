@@ -83,6 +83,14 @@ class _Root:
         made = self.proxy.state.pulls
         return pulls.search(query, lambda name: made.get(name, {}).values(), first, after)
 
+    def pinIssue(self, _info: object, input: dict[str, Any]) -> dict[str, Any]:  # noqa: A002, N802
+        """Pins an issue, of which a repository has three at most."""
+        pinned = self.proxy.state.pinned
+        if len(pinned) >= 3:
+            raise pulls.BrokenPart("Maximum of 3 pinned issues reached")
+        pinned.append(input["issueId"])
+        return {"issue": {"__typename": "Issue", "id": input["issueId"], "number": 1}}
+
     def repository(self, _info: object, owner: str, name: str, **_: object) -> dict[str, Any]:
         """A repository and its pull requests."""
         path = f"/repos/{owner}/{name}"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
 
     from tests.github_bed.pulls import BedPull
     from tests.github_bed.workflow_runs import StoredArtifact
@@ -88,6 +89,8 @@ class State:
     annotations: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     check_apps: dict[int, str] = field(default_factory=dict)
     artifacts: dict[int, StoredArtifact] = field(default_factory=dict)
+    artifact_folder: Path | None = None
+    pinned: list[str] = field(default_factory=list)  # ids of issues
     reviews: dict[int, list[dict[str, str]]] = field(default_factory=dict)
     files: dict[str, dict[str, str]] = field(default_factory=dict)  # of a commit
     base_tips: dict[tuple[str, int], str] = field(default_factory=dict)  # by pull request

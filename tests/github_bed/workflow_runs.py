@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tests.github_bed.answers import Answer, Refusal, answer
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.github_bed.bed import GitHubBed, Pull
     from tests.github_bed.contract import Operation
     from tests.github_bed.proxy import Proxy, Request
@@ -36,6 +38,7 @@ class WorkflowRuns:
 
     def __init__(self, bed: GitHubBed) -> None:
         self.bed = bed
+        self.pinned: list[str] = bed.proxy.state.pinned
 
     def leave(
         self, run: int, data: bytes, name: str = "ciwm", *, size_bytes: int | None = None
@@ -45,6 +48,10 @@ class WorkflowRuns:
         made = StoredArtifact(next(_NUMBERS), run, name, data, size, expired=False)
         self.bed.proxy.state.artifacts[made.id] = made
         return made
+
+    def keep_in(self, folder: Path) -> None:
+        """From now on archives in a folder are what the run that is asked about left."""
+        self.bed.proxy.state.artifact_folder = folder
 
     def review(
         self, run: int, state: str = "approved", environment: str = "ciwm-fork", login: str = ""
@@ -155,6 +162,11 @@ def blob(proxy: Proxy, request: Request) -> Answer:
 
 
 def _of(proxy: Proxy, run: int) -> list[StoredArtifact]:
+    folder = proxy.state.artifact_folder
+    for path in sorted(folder.glob("*.zip")) if folder else ():
+        data = path.read_bytes()
+        made = StoredArtifact(next(_NUMBERS), run, path.stem, data, len(data), expired=False)
+        proxy.state.artifacts[made.id] = made
     return [one for one in proxy.state.artifacts.values() if one.run == run]
 
 
