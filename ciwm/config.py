@@ -6,13 +6,15 @@ import difflib
 import re
 import sys
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ciwm.config_pulls import MergeRule, PullsConfig
+from ciwm.config_section import Section, with_percent
 from ciwm.config_sync import BudgetConfig, HygieneConfig, RatingConfig, SyncConfig
 from ciwm.errors import ConfigError
+from ciwm.gate_config import BlockOn, GateConfig, OnDoubt, SeriesRule
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -30,9 +32,26 @@ Phase = Literal[
     "collective",
     "operator",
 ]
-BlockOn = Literal["regression", "missing", "failed"]
-OnDoubt = Literal["warn", "fail"]
 Scalar = str | int | float | bool
+
+__all__ = [
+    "BlockOn",
+    "BuildConfig",
+    "Config",
+    "GateConfig",
+    "MetricConfig",
+    "OnDoubt",
+    "Phase",
+    "PinConfig",
+    "Scalar",
+    "SeriesRule",
+    "StoreConfig",
+    "UpstreamConfig",
+    "WorkloadConfig",
+    "find_config",
+    "parse_config",
+    "read_config",
+]
 
 FILE_NAMES = ("ciwm.toml", "pyproject.toml")
 DEFAULT_CLASSES: dict[str, tuple[str, ...]] = {
@@ -69,38 +88,7 @@ DEFAULT_CLASSES: dict[str, tuple[str, ...]] = {
 }
 
 
-def _with_percent(data: Any) -> Any:
-    """Accept threshold = "3%" (or 3, in percent) beside threshold_pct = 3."""
-    if not isinstance(data, dict) or "threshold" not in data:
-        return data
-    value = data["threshold"]
-    if isinstance(value, str):
-        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", value)
-        if match is None:
-            raise ValueError(f'threshold is a percentage such as "3%", not {value!r}')
-        value = float(match[1])
-    return {**{k: v for k, v in data.items() if k != "threshold"}, "threshold_pct": value}
-
-
-_SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
-
-
-def _with_seconds(data: Any) -> Any:
-    """Accept budget = "20min" beside budget_s = 1200."""
-    if not isinstance(data, dict) or "budget" not in data:
-        return data
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h)\s*", str(data["budget"]))
-    if match is None:
-        raise ValueError(f'budget is a time such as "20min", not {data["budget"]!r}')
-    seconds = float(match[1]) * _SECONDS[match[2]]
-    return {**{k: v for k, v in data.items() if k != "budget"}, "budget_s": seconds}
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class PinConfig(_Section):
+class PinConfig(Section):
     """Where a plugin says which upstream it is made for.
 
     `file` holds a commit, tag or version; or it is searched for the requirement of a `package`, or
@@ -178,10 +166,11 @@ class UpstreamConfig(PullsConfig):
         return (self.package,) if isinstance(self.package, str) else self.package
 
 
-class BuildConfig(_Section):
+class BuildConfig(Section):
     """The recipe; run by `sh -ec` in the worktree of the revision.
 
-    Secrets of the job do not reach it, but for the variables named in `pass_env`. A relative
+    Secrets of the job do not reach it, but for the variables named in `pass_env`; a private index
+    whose URL holds a password is one. A relative
     `python` with a slash (".venv/bin/python") is one that the recipe makes in the worktree.
     """
 
@@ -210,26 +199,35 @@ class BuildConfig(_Section):
         return value
 
 
-class MetricConfig(_Section):
+class MetricConfig(Section):
     """Unit and direction are stated, never guessed."""
 
     unit: str
     better: Literal["lower", "higher"]
     threshold_pct: float | None = Field(default=None, gt=0)
+    threshold_abs: float | None = Field(default=None, gt=0)  # in `unit`; compares differences
 
     @model_validator(mode="before")
     @classmethod
     def _threshold(cls, data: Any) -> Any:
-        return _with_percent(data)
+        return with_percent(data)
+
+    @model_validator(mode="after")
+    def _one_threshold(self) -> MetricConfig:
+        if self.threshold_pct is not None and self.threshold_abs is not None:
+            raise ValueError("state threshold or threshold_abs, not both")
+        return self
 
 
 STEP_TIME = MetricConfig(unit="s", better="lower")
 
 
-class WorkloadConfig(_Section):
+class WorkloadConfig(Section):
     """What is measured: a Python callable timed by the worker, or a command that reports itself.
 
     `files` are globs of the workload's own files besides the one named in `python`/`command`.
+    `imports_build` is false where a `python` workload's own process loads nothing of the build, as
+    when it starts the build's programs: then nobody checks that the two sides ran different code.
     """
 
     id: str
@@ -245,6 +243,7 @@ class WorkloadConfig(_Section):
     warmup_iterations: int = Field(default=3, ge=0)
     warmup_s: float = Field(default=0.5, ge=0)
     timeout_s: float = Field(default=900, gt=0)
+    imports_build: bool = True
 
     @field_validator("id")
     @classmethod
@@ -269,31 +268,13 @@ class WorkloadConfig(_Section):
         return self.metrics or {"step_time": STEP_TIME}
 
 
-class GateConfig(_Section):
-    """The decision rule's numbers; see `ciwm gate --help` for what each outcome means."""
-
-    block_on: tuple[BlockOn, ...] = get_args(BlockOn)
-    threshold_pct: float = Field(default=3.0, gt=0)
-    family_alpha: float = Field(default=0.01, gt=0, lt=1)
-    max_launches: int = Field(default=16, ge=4)
-    on_inconclusive: OnDoubt = "warn"
-    on_void: OnDoubt = "warn"
-    budget_s: float = Field(default=1200, gt=0)
-    removed: tuple[str, ...] = ()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _readable(cls, data: Any) -> Any:
-        return _with_seconds(_with_percent(data))
-
-
-class StoreConfig(_Section):
+class StoreConfig(Section):
     """Where runs are kept: `git:BRANCH`, or `dir:PATH`."""
 
     url: str = "git:ciwm-data"
 
 
-class Config(_Section):
+class Config(Section):
     """All of it; every table is optional."""
 
     upstream: UpstreamConfig = UpstreamConfig()
@@ -369,6 +350,7 @@ def _suggestion(key: str) -> str:
         WorkloadConfig,
         MetricConfig,
         GateConfig,
+        SeriesRule,
         StoreConfig,
         SyncConfig,
         BudgetConfig,

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import re
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
-_STRICT = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+from ciwm.config_section import Section
+
 _REPOSITORY = re.compile(r"[\w-]+/[\w.-]+", re.ASCII)
 _TEAM = re.compile(r"@[\w-]+/[\w.-]+", re.ASCII)
 _AUTHOR = re.compile(r"@[A-Za-z0-9][\w-]*(?:\[bot\])?|[^@\s]+@[^@\s]+", re.ASCII)
 
 
-class MergeRule(BaseModel):
+class MergeRule(Section):
     """How a merge shows upstream where GitHub says "closed": any of these suffices.
 
     A label on it, the login that closed it, or a line of a commit's message that begins with
     `trailer` and ends in its address or number. What GitHub itself calls merged always is.
     """
-
-    model_config = _STRICT
 
     label: str | None = None
     closed_by: str | None = None
@@ -39,14 +38,12 @@ KNOWN_MERGE_RULES = {
 }
 
 
-class PullsConfig(BaseModel):
+class PullsConfig(Section):
     """`github` is upstream's owner/name there; `authors` are those whose pull requests are ours.
 
     An author is @login, or the mail address of their commits. With `pulls_days`, only pull requests
     made in so many days count. Comments of `bots` are no response, as those of known bots.
     """
-
-    model_config = _STRICT
 
     github: str | None = None
     authors: tuple[str, ...] = ()

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from ciwm.config_section import Section
 
 HygieneCheck = Literal["squashed", "markers", "evil", "pin"]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class BudgetConfig(_Section):
+class BudgetConfig(Section):
     """The most that is allowed; what is not stated has no limit.
 
     intrusive_lines  lines added and removed in files of upstream's, removed files included
@@ -32,7 +30,7 @@ class BudgetConfig(_Section):
     failing_patches: int | None = Field(default=None, ge=0)
 
 
-class HygieneConfig(_Section):
+class HygieneConfig(Section):
     """Which checks count like a budget that is overrun; all of them are reported in any case.
 
     squashed  a sync with one parent whose ancestry nothing makes up for
@@ -46,7 +44,7 @@ class HygieneConfig(_Section):
     ignore: tuple[str, ...] = ()
 
 
-class Levels(_Section):
+class Levels(Section):
     """From `medium` on a figure is a medium reason for concern, from `high` on a high one."""
 
     medium: float = Field(ge=0)
@@ -59,7 +57,7 @@ class Levels(_Section):
         return self
 
 
-class RatingConfig(_Section):
+class RatingConfig(Section):
     """What counts as medium and high; the rating is the highest level any figure reaches.
 
     conflict_pct     percentage of past syncs with a conflict
@@ -76,10 +74,15 @@ class RatingConfig(_Section):
     failing_patches: Levels = Levels(medium=1, high=10)
 
 
-class SyncConfig(_Section):
-    """With `block`, `ciwm ci` fails a change that ends over budget; by its base's configuration."""
+class SyncConfig(Section):
+    """With `block`, `ciwm ci` fails a change that ends over budget; by its base's configuration.
+
+    A report looks for culprits, and replays past syncs it does not know, for about so many seconds.
+    """
 
     block: bool = False
+    culprits_s: float = Field(default=20, ge=0)
+    history_s: float = Field(default=10, ge=0)
     budget: BudgetConfig = BudgetConfig()
     hygiene: HygieneConfig = HygieneConfig()
     rating: RatingConfig = RatingConfig()

@@ -14,17 +14,58 @@ if TYPE_CHECKING:
 
 MASK = "***"
 SHORTEST_MASKED = 6  # a shorter value would blot out ordinary words
-_SECRET = re.compile(
-    r"(^|_)(TOKEN|SECRET|SECRETS|PASSWORD|PASSWD|PASSPHRASE|PWD|KEY|KEYS|PAT|CREDENTIAL|CREDENTIALS"
-    r"|ACCESS_KEY_ID|AUTH)$|PASSWORD$|APIKEY$|TOKEN$|^SSH_AUTH_SOCK$|_AUTH_TOKEN_|_CONNECTION_STRING$"
+_ANYWHERE = frozenset(
+    {
+        "APIKEY",
+        "AUTH",
+        "COOKIE",
+        "COOKIES",
+        "CREDENTIAL",
+        "CREDENTIALS",
+        "DSN",
+        "KUBECONFIG",
+        "NETRC",
+        "PASSPHRASE",
+        "PASSWD",
+        "PASSWORD",
+        "PASSWORDS",
+        "SECRET",
+        "SECRETS",
+        "SESSION",
+        "TOKEN",
+        "WEBHOOK",
+        "WEBHOOKS",
+    }
 )
+_LAST = frozenset({"KEY", "KEYS", "PAT", "PWD"})
+_ENDINGS = ("APIKEY", "PASSWD", "PASSWORD", "TOKEN", "CONNECTION_STRING")
+_KEYS = re.compile(r"(^|_)(ACCESS|API|DEPLOY|ENCRYPTION|PRIVATE|SIGNING|SSH)_KEYS?(_|$)")
 _NOT_SECRET = frozenset({"PWD", "OLDPWD"})  # the shell's folders
 _URL_PASSWORD = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+_URL_LOGIN = re.compile(r"(?<=://)(?:[^/@\s:]*:([^/@\s]*)|(?<=http://|ttps://)([^/@\s]*))@")
 
 
 def is_secret(name: str) -> bool:
-    """Whether a variable of this name holds a secret, by the habits of naming them."""
-    return name not in _NOT_SECRET and _SECRET.search(name.upper()) is not None
+    """Whether a variable of this name holds a secret, by the habits of naming them.
+
+    Judged by whole words, a number after them aside: KEYBOARD, AUTHOR and MAX_TOKENS stay.
+    """
+    words = [word.rstrip("0123456789") for word in re.split(r"[^A-Z0-9]+", name.upper())]
+    plain = "_".join(words)
+    return name not in _NOT_SECRET and (
+        not _ANYWHERE.isdisjoint(words)
+        or words[-1] in _LAST
+        or plain.endswith(_ENDINGS)
+        or _KEYS.search(plain) is not None
+    )
+
+
+def without_logins(value: str) -> str:
+    """A variable's value, user and password taken out of the URLs in it.
+
+    The URL stays: a package index that vanished would send pip to another one without a word.
+    """
+    return _URL_LOGIN.sub("", value)
 
 
 def masker(environment: Mapping[str, str] | None = None) -> Callable[[str], str]:
@@ -41,7 +82,11 @@ def _secret_values(environment: Mapping[str, str]) -> list[str]:
     found = {
         line.strip()
         for name, value in environment.items()
-        if is_secret(name)
-        for line in value.splitlines()
+        for line in (value if is_secret(name) else _passwords(value)).splitlines()
     }
     return sorted((v for v in found if len(v) >= SHORTEST_MASKED), key=len, reverse=True)
+
+
+def _passwords(value: str) -> str:
+    """The passwords in the URLs of a value, a line each."""
+    return "\n".join(login[1] or login[2] or "" for login in _URL_LOGIN.finditer(value))

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
-from ciwm.credentials import is_secret
+from ciwm.credentials import is_secret, without_logins
 from ciwm.errors import LaunchError
 from ciwm.log_tail import LogTail
 
@@ -26,15 +26,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from types import FrameType
 
-STRIPPED_PREFIXES = ("ACTIONS_", "GITHUB_", "INPUT_")
+STRIPPED_PREFIXES = ("ACTIONS_", "GITHUB_", "INPUT_", "GIT_CONFIG")
 # what `git rev-parse --local-env-vars` names: in a hook they would point a build at our repository
 STRIPPED_NAMES = frozenset(
     {
         "GIT_ALTERNATE_OBJECT_DIRECTORIES",
         "GIT_COMMON_DIR",
-        "GIT_CONFIG",
-        "GIT_CONFIG_COUNT",
-        "GIT_CONFIG_PARAMETERS",
         "GIT_DIR",
         "GIT_GRAFT_FILE",
         "GIT_IMPLICIT_WORK_TREE",
@@ -72,12 +69,13 @@ class Ended:
 def stripped_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
     """Our environment without secrets and without the job's identity, plus `extra`.
 
-    Left out: every variable named like a secret (see credentials.py), `GITHUB_*`, `ACTIONS_*` and
-    `INPUT_*` (tokens, command files, and what would make a cached build depend on one job), and
+    Left out: every variable named like a secret (see credentials.py), user and password in URLs
+    (of a package index, a proxy), `GITHUB_*`, `ACTIONS_*` and `INPUT_*` (tokens, command files,
+    and what would make a cached build depend on one job), `GIT_CONFIG*` (headers with tokens), and
     the variables by which git hooks redirect git. `extra` may bring any of them back.
     """
     kept = {
-        name: value
+        name: without_logins(value)
         for name, value in os.environ.items()
         if not name.startswith(STRIPPED_PREFIXES)
         and name not in STRIPPED_NAMES

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 from ciwm.records import (
     Accelerator,
     Arm,
+    Attribution,
     BuildRecord,
     BumpReport,
+    Calibration,
     Environment,
+    FactorialRun,
     Launch,
     LaunchCount,
     Plan,
@@ -19,13 +22,16 @@ from ciwm.records import (
     Run,
     Samples,
     Series,
+    SeriesCalibration,
     SeriesVerdict,
     Stage,
     SyncReport,
     Telemetry,
     Trust,
     Verdict,
+    WayOut,
 )
+from ciwm.records.factorial import FactorialLaunch, Part, SeriesAttribution
 from ciwm.records.sync import (
     Ahead,
     Behind,
@@ -47,6 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ciwm.records.bump import StageName, StageStatus
+    from ciwm.records.factorial import Cell
     from ciwm.records.run import ExitReason, Side
     from ciwm.records.verdict import SeriesOutcome
 
@@ -580,6 +587,105 @@ def bump(**changes: Any) -> BumpReport:
     return BumpReport(**{"headline": line, **told})
 
 
+def calibration(**changes: Any) -> Calibration:
+    """A machine on which one series' threshold is detected, and the other's is not."""
+    known = {"workload": "decode-8b", "unit": "s", "better": "lower", "threshold_pct": 3.0}
+    same = {"metric": "step_time", "launches": 16, "iterations": 60, "alarm": False}
+    quiet = SeriesCalibration(
+        series="decode-8b[batch=1]",
+        noise=0.008,
+        between=0.007,
+        within=0.004,
+        detectable=1.9,
+        blocked=3.4,
+        outcome="unchanged",
+        reason="decode-8b[batch=1] step_time P50 is not slower by 3 %",
+        **known,
+        **same,
+    )
+    loud = SeriesCalibration(
+        series="decode-8b[batch=8]",
+        noise=0.03,
+        between=0.029,
+        within=0.008,
+        detectable=8.1,
+        blocked=9.0,
+        outcome="inconclusive",
+        reason="decode-8b[batch=8] step_time P50: neither proved nor excluded",
+        ways_out=(
+            WayOut(way="launches", amount=64, cost=4, words="max_launches = 64"),
+            WayOut(way="quieter", amount=0.33, cost=1, words="lock the card's clocks"),
+        ),
+        **known,
+        **same,
+    )
+    fields: dict[str, Any] = {
+        "id": "20260914T063000Z-calibration",
+        "at": WHEN,
+        "revision": revision("base"),
+        "environment": environment(),
+        "family_size": 2,
+        "alpha": 0.01,
+        "max_launches": 16,
+        "complete": True,
+        "stopped_because": "every workload is decided or has had all its launches",
+        "series": (quiet, loud),
+    }
+    return Calibration(**{**fields, **changes})
+
+
+def factorial_run() -> FactorialRun:
+    """The first block of a 2x2 plan."""
+    cells: tuple[Cell, ...] = ("second", "neither", "both", "first")
+    return FactorialRun(
+        id="20260914T063000Z-2x2",
+        started_at=WHEN,
+        ended_at=WHEN + timedelta(seconds=80),
+        seed=7,
+        factors=("upstream", "patches"),
+        max_launches=16,
+        family=(series(),),
+        workloads=("decode-8b",),
+        workloads_from=revision(),
+        arms={
+            cell: Arm(revision=revision(), build=build(), environment=environment())
+            for cell in sorted(cells)
+        },
+        launches=tuple(
+            FactorialLaunch(cell=cell, launch=launch(number, side="head", values=(0.0125,)))
+            for number, cell in enumerate(cells)
+        ),
+        complete=False,
+        stopped_because="the budget of 60 s is spent",
+    )
+
+
+def attribution() -> Attribution:
+    """A slowdown that upstream brought."""
+    found = SeriesAttribution(
+        series="decode-8b[batch=1]",
+        metric="step_time",
+        workload="decode-8b",
+        unit="s",
+        better="lower",
+        launches=16,
+        values={"neither": 0.0125, "first": 0.0132, "second": 0.0125, "both": 0.0132},
+        total=Part(change=1.056, low=1.049, high=1.063),
+        first=Part(change=1.056, low=1.05, high=1.062),
+        second=Part(change=1.0, low=0.994, high=1.006),
+        interaction=Part(change=1.0, low=0.992, high=1.008),
+        owner="first",
+        reason="decode-8b[batch=1] step_time: the change is that of upstream",
+    )
+    return Attribution(
+        run="20260914T063000Z-2x2",
+        factors=("upstream", "patches"),
+        interval_method="95 % Student interval of the trimmed mean of the contrasts",
+        series=(found,),
+        problems=("the run is not complete: the budget of 60 s is spent",),
+    )
+
+
 # in the order of ciwm.records.FILES
 ONE_OF_EACH: tuple[RecordFile, ...] = (
     environment(),
@@ -599,4 +705,7 @@ ONE_OF_EACH: tuple[RecordFile, ...] = (
             found="fail",
         ),
     ),
+    calibration(),
+    factorial_run(),
+    attribution(),
 )

@@ -11,7 +11,8 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ciwm.bench.block import BlockRunner, cards_for
+from ciwm.bench.block import BlockRunner
+from ciwm.bench.cards import cards_for
 from ciwm.bench.plan import BenchRequest, make_plan, selected
 from ciwm.bench.run_directory import RUN, RunDirectory, held, refuse_used
 from ciwm.bench.saved_request import SavedRequest, refuse_changes, saved, with_budget

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ciwm.errors import ConfigError, UsageError
-from ciwm.launch.series import family
+from ciwm.launch.series import declared, family
 from ciwm.launch.workloads import WorkloadSource, changed_paths
+from ciwm.policy import by_policy_of
+from ciwm.policy.first_guess import informed, refuse_undetectable
 from ciwm.records import Plan
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from ciwm.config import Config, WorkloadConfig
     from ciwm.git import Repository
-    from ciwm.records import BuildRecord, Revision
+    from ciwm.records import BuildRecord, Calibration, Revision, Series
 
 
 @dataclass(frozen=True)
@@ -25,7 +27,9 @@ class BenchRequest:
     """What to measure: two builds, the workloads of a configuration, and where the files go.
 
     `only` names workloads (none: all of them); the number of launches and the budget are
-    `config.gate`'s.
+    `config.gate`'s. `base_config` is what base declares: a series that is gone must be noticed.
+    Where `base_decides`, its thresholds hold. `calibration` is what is known of this machine's
+    noise; to `calibrate` is to measure one build against itself.
     """
 
     repository: Repository
@@ -36,6 +40,10 @@ class BenchRequest:
     directory: Path
     seed: int
     only: tuple[str, ...] = ()
+    base_config: Config | None = None
+    base_decides: bool = False
+    calibration: Calibration | None = None
+    calibrate: bool = False
 
 
 def selected(config: Config, only: Sequence[str]) -> tuple[WorkloadConfig, ...]:
@@ -69,5 +77,35 @@ def make_plan(request: BenchRequest) -> tuple[Plan, tuple[str, ...]]:
         workloads=tuple(files),
         workloads_from=request.workloads_from,
         touched_workloads=tuple(name for name, own in files.items() if changed & set(own)),
+        gone=_gone(request),
+        added=_added(request),
+        purpose="calibrate" if request.calibrate else "compare",
     )
+    if request.base_config is not None and request.base_decides:
+        plan = by_policy_of(plan, request.base_config)
+    if request.calibration is not None:
+        plan = informed(plan, request.config.gate, request.calibration)
+    refuse_undetectable(plan, request.config.gate)
     return plan, tuple(sorted({path for own in files.values() for path in own}))
+
+
+def _gone(request: BenchRequest) -> tuple[Series, ...]:
+    """What base declares and the configuration of this run does not; of the workloads chosen."""
+    if request.base_config is None:
+        return ()
+    gate = request.config.gate
+    kept = {one.key for each in request.config.workload for one in declared(each, gate)}
+    return tuple(
+        one
+        for each in request.base_config.workload
+        for one in declared(each, gate)
+        if one.key not in kept and (not request.only or each.id in request.only)
+    )
+
+
+def _added(request: BenchRequest) -> tuple[str, ...]:
+    if request.base_config is None:
+        return ()
+    known = {workload.id for workload in request.base_config.workload}
+    names = (workload.id for workload in selected(request.config, request.only))
+    return tuple(name for name in names if name not in known)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    import threading
-    from collections.abc import Iterator
-
-    from ciwm.commands.progress import Progress
     from ciwm.config import Config
-    from ciwm.git import Repository
-    from ciwm.records import BuildRecord, Revision, Run
 
+# by the first call: --resume goes on as it was begun
+FIXED = (
+    "only",
+    "seed",
+    "workloads_from",
+    "max_launches",
+    "prove_improvement",
+    "out",
+    "calibrate",
+    "factor",
+)
 CONTRACT = """
 A workload `python = "file.py:step"` is a function, called once an iteration. With a `setup` in the
 same file, `state = setup(**params)` runs once, untimed, and `step(state)` is timed; without one,
@@ -29,19 +32,11 @@ CUDA stream of its own must be joined to the current stream.
 A workload `command = "..."` is run by `sh -ec` in the folder of the workloads' files. {out} is the
 JSON file it writes: {"metric": number-or-list}, or {"samples": [{"metric": "...", "values": [...],
 "series": "id/batch=8"}]}. {build} is the side's build, {python} its interpreter, {workloads} the
-folder, {name} a parameter; all are quoted for the shell.
+folder, {name} a parameter; all are quoted for the shell. `{python} -m MODULE` runs the MODULE of
+each side's build, not a copy; a benchmark that both sides must share is a script, by its path.
+Which code a command loads is not checked: its Python path begins with its own build, and it must
+not install over that.
 """
-
-
-@dataclass(frozen=True)
-class _Call:
-    """One call of the command: where, by which configuration and options, and how to stop it."""
-
-    repository: Repository
-    config: Config
-    options: dict[str, Any]
-    stop: threading.Event
-    shown: Progress
 
 
 @click.command(epilog=CONTRACT)
@@ -55,6 +50,12 @@ class _Call:
 )
 @click.option("--max-launches", type=click.IntRange(4), help="Launches a side [default: config].")
 @click.option("--budget", metavar="TIME", help="Time for all launches: 90s, 20min, 1h.")
+@click.option(
+    "--prove-improvement",
+    is_flag=True,
+    default=None,
+    help="Go on where head is not slower, until an improvement is proved or excluded.",
+)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
@@ -74,14 +75,21 @@ class _Call:
     metavar="[DIR]",
     help="Continue an interrupted run [default: the last one of this repository].",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the Run and nothing else.")
+@click.option(
+    "--calibrate",
+    is_flag=True,
+    help="Measure one revision against itself [default: HEAD] and keep what can be detected.",
+)
+@click.option(
+    "--factor",
+    is_flag=True,
+    help="Measure four revisions, BEFORE FIRST SECOND BOTH, and split the change.",
+)
+@click.option("--factors", metavar="NAME,NAME", help="What the two changes of --factor are called.")
+@click.option("--json", "as_json", is_flag=True, help="Print the record and nothing else.")
+@click.option("--markdown", is_flag=True, help="With --calibrate or --factor: print Markdown.")
 def command(
-    revisions: tuple[str, ...],
-    resume_from: str | None,
-    config_file: Path | None,
-    *,
-    as_json: bool,
-    **options: Any,
+    revisions: tuple[str, ...], resume_from: str | None, config_file: Path | None, **options: Any
 ) -> int:
     """Measure BASE and HEAD side by side and write a Run.
 
@@ -89,7 +97,14 @@ def command(
     blocks of two base and two head processes in a seeded random order, until the gate has seen
     enough of it or the budget is spent. What is measured is on disk at once: after an interruption
     (exit code 130) `--resume` goes on. Ends with 4 when a side does not build.
+
+    `ciwm bench --calibrate [REV]` finds what can be detected on this machine. `ciwm bench --factor
+    BEFORE FIRST SECOND BOTH` splits a change in two: BEFORE has neither of them, FIRST and SECOND
+    one each. Say, old upstream and old patches, new upstream under old patches, old upstream under
+    new patches, and both new.
     """
+    from ciwm.commands.bench_factor import factor  # noqa: PLC0415
+    from ciwm.commands.bench_run import Call, measured, resumed, told  # noqa: PLC0415
     from ciwm.commands.progress import progress  # noqa: PLC0415
     from ciwm.config import find_config, read_config  # noqa: PLC0415
     from ciwm.git import Repository  # noqa: PLC0415
@@ -102,39 +117,61 @@ def command(
     config = _with_options(config, options)
     try:
         with stop_on_signals() as stop, progress() as shown:
-            call = _Call(repository, config, options, stop, shown)
-            if resume_from is None:
-                run, path = _measured(call, *revisions)
+            call = Call(repository, config, options, stop, shown)
+            if options["factor"]:
+                return factor(call, revisions)
+            if resume_from is not None:
+                run, path = resumed(call, resume_from)
+            elif options["calibrate"]:
+                name = revisions[0] if revisions else "HEAD"
+                run, path = measured(call, name, name, calibrate=True)
             else:
-                run, path = _resumed(call, resume_from)
+                run, path = measured(call, *revisions)
+            return told(call, run, path)
     finally:
         release_builds()
-    return _told(run, path, as_json=as_json)
 
 
 def _check_usage(
     revisions: tuple[str, ...], resume_from: str | None, options: dict[str, Any]
 ) -> None:
+    if options["as_json"] and options["markdown"]:
+        raise click.UsageError("--json and --markdown exclude each other")
     if resume_from is None:
-        if len(revisions) != 2:  # noqa: PLR2004  base and head
-            raise click.UsageError("name two revisions: ciwm bench BASE HEAD (or --resume)")
+        _check_revisions(len(revisions), options)
         return
     if revisions:
         raise click.UsageError("--resume goes on with the revisions of the run: name none")
-    fixed = ("only", "seed", "workloads_from", "max_launches", "out")
-    given = [name for name in fixed if options[name] not in (None, ())]
+    given = [name for name in FIXED if options[name] not in (None, (), False)]
     if given:
         name = {"only": "workload"}.get(given[0], given[0]).replace("_", "-")
         raise click.UsageError(f"--{name} was fixed when the run was begun")
 
 
+def _check_revisions(number: int, options: dict[str, Any]) -> None:
+    calibrates, factors = options["calibrate"], options["factor"]
+    if calibrates and factors:
+        raise click.UsageError("--calibrate and --factor exclude each other")
+    if options["markdown"] and not (calibrates or factors):
+        raise click.UsageError("--markdown is for --calibrate and --factor; see ciwm gate")
+    if options["factors"] is not None and not factors:
+        raise click.UsageError("--factors is for --factor")
+    if calibrates and number > 1:
+        raise click.UsageError("name one revision: ciwm bench --calibrate [REV]")
+    if factors and number != 4:  # noqa: PLR2004  each change with and without the other
+        raise click.UsageError("name four: ciwm bench --factor BEFORE FIRST SECOND BOTH")
+    if number != 2 and not (calibrates or factors):  # noqa: PLR2004  base and head
+        raise click.UsageError("name two revisions: ciwm bench BASE HEAD (or --resume)")
+
+
 def _with_options(config: Config, options: dict[str, Any]) -> Config:
-    """The configuration with --max-launches and --budget in the place of [gate]'s."""
+    """The configuration with what the command line states in the place of [gate]'s."""
     from pydantic import ValidationError  # noqa: PLC0415
 
     from ciwm.config import GateConfig  # noqa: PLC0415
 
-    stated = {k: options[k] for k in ("max_launches", "budget") if options[k] is not None}
+    names = ("max_launches", "budget", "prove_improvement")
+    stated = {name: options[name] for name in names if options[name] is not None}
     if not stated:
         return config
     kept = config.gate.model_dump(exclude={"budget_s"} if "budget" in stated else set())
@@ -144,115 +181,3 @@ def _with_options(config: Config, options: dict[str, Any]) -> Config:
         words = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
         raise click.UsageError(words) from error
     return config.model_copy(update={"gate": gate})
-
-
-def _measured(call: _Call, base_name: str, head_name: str) -> tuple[Run, Path]:
-    import secrets  # noqa: PLC0415
-
-    from ciwm.bench.measure import BenchRequest, measure  # noqa: PLC0415
-    from ciwm.bench.plan import selected  # noqa: PLC0415
-
-    options, repository = call.options, call.repository
-    selected(call.config, options["only"])  # a misspelt workload must not wait for two builds
-    base, head = repository.revision(base_name), repository.revision(head_name)
-    source = repository.revision(options["workloads_from"] or head_name)
-    seed = options["seed"] if options["seed"] is not None else secrets.randbelow(2**31)
-    builds = _built(call, base), _built(call, head)
-    if call.stop.is_set():
-        raise click.Abort
-    directory = options["out"] or _new_directory()
-    request = BenchRequest(
-        repository=repository,
-        config=call.config,
-        base=builds[0],
-        head=builds[1],
-        workloads_from=source,
-        directory=directory.resolve(),
-        seed=seed,
-        only=options["only"],
-    )
-    with _in_use(directory), call.shown.group(f"measure into {directory}"):
-        return measure(request, stop=call.stop, on_progress=call.shown.say), directory
-
-
-def _built(call: _Call, revision: Revision) -> BuildRecord:
-    from ciwm.launch.builds import build  # noqa: PLC0415
-
-    shown = call.shown
-    with shown.group(f"build of {revision.ref} ({revision.sha[:12]})"):
-        record = build(
-            call.repository, revision, call.config.build, on_line=shown.chatter, stop=call.stop
-        )
-    shown.say(f"build of {revision.ref}: {record.status}, {record.duration_s:.1f} s")
-    for line in () if record.ok else record.log_tail[-10:]:
-        shown.say(f"  | {line}")
-    return record
-
-
-def _resumed(call: _Call, resume_from: str) -> tuple[Run, Path]:
-    from ciwm.bench.measure import resume  # noqa: PLC0415
-    from ciwm.bench.run_directory import last_interrupted  # noqa: PLC0415
-    from ciwm.bench.saved_request import home  # noqa: PLC0415
-    from ciwm.launch.cache import kind_directory  # noqa: PLC0415
-
-    if resume_from:
-        path = Path(resume_from)
-    else:
-        path = last_interrupted(kind_directory("runs"), home(call.repository))
-    budget_s = call.config.gate.budget_s if call.options["budget"] is not None else None
-    with _in_use(path), call.shown.group(f"resume {path}"):
-        run = resume(
-            path,
-            stop=call.stop,
-            on_progress=call.shown.say,
-            config=call.config,
-            budget_s=budget_s,
-        )
-    return run, path
-
-
-@contextmanager
-def _in_use(path: Path) -> Iterator[None]:
-    """Keep a run that is in the cache from being cleaned away meanwhile."""
-    from ciwm.launch.cache import entry_lock, kind_directory  # noqa: PLC0415
-
-    if path.resolve().parent != kind_directory("runs").resolve():
-        yield
-        return
-    lock = entry_lock("runs", path.name)
-    lock.take(shared=True, timeout_s=0)
-    try:
-        yield
-    finally:
-        lock.release()
-
-
-def _new_directory() -> Path:
-    """A new folder among the cached runs, named by the time."""
-    from datetime import datetime, timezone  # noqa: PLC0415
-    from tempfile import mkdtemp  # noqa: PLC0415
-
-    from ciwm.launch.cache import kind_directory  # noqa: PLC0415
-
-    now = datetime.now(timezone.utc)
-    return Path(mkdtemp(prefix=f"{now:%Y%m%dT%H%M%S}-", dir=kind_directory("runs")))
-
-
-def _told(run: Run, path: Path, *, as_json: bool) -> int:
-    from ciwm.bench.measure import INTERRUPTED  # noqa: PLC0415
-    from ciwm.errors import ENVIRONMENT, OK  # noqa: PLC0415
-    from ciwm.errors import INTERRUPTED as EXIT_INTERRUPTED  # noqa: PLC0415
-    from ciwm.report.run_text import run_text  # noqa: PLC0415
-
-    interrupted = run.stopped_because == INTERRUPTED
-    if as_json:
-        click.echo(run.to_json(), nl=False)
-    else:
-        click.echo(run_text(run))
-    click.echo(f"run: {path / 'run.json'} ({run.stopped_because})", err=True)
-    next_step = f"ciwm bench --resume {path}" if interrupted else f"ciwm gate {path}"
-    click.echo(f"next: {next_step}", err=True)
-    if interrupted:
-        return EXIT_INTERRUPTED
-    built = all(arm.build is not None and arm.build.ok for arm in (run.base, run.head))
-    return OK if built else ENVIRONMENT

@@ -63,10 +63,14 @@ def _show(record: BuildRecord) -> None:
         click.echo(f"python: {record.python}")
         click.echo(f"log:    {record.log}")
         return
+    from ciwm.error_line import error_line  # noqa: PLC0415
+
     code = "" if record.exit_code is None else f", exit code {record.exit_code}"
     click.echo(f"{record.status}: {ref} ({sha}) after {record.duration_s:.1f} s{code}", err=True)
     for line in record.log_tail[-10:]:
         click.echo(f"  | {line}", err=True)
+    if record.status == "failed":
+        click.echo(f"why: {error_line(record.log_tail)}", err=True)
     click.echo(f"log: {record.log}", err=True)
 
 

@@ -80,6 +80,7 @@ def _asked(options: dict[str, Any]) -> Preview:
         directory=folder_for(options.pop("out")),
         name=event.repository if event else None,
         run_url=event.run_url if event else None,
+        in_actions=event is not None,
         **options,
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ciwm.errors import CiwmError
+from ciwm.errors import INTERRUPTED, CiwmError
 
 if TYPE_CHECKING:
     import threading
@@ -28,7 +28,12 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--base", envvar="CIWM_BASE", metavar="REV", help="[default: by the event]")
 @click.option("--head", envvar="CIWM_HEAD", metavar="REV", help="[default: by the event]")
 @click.option("--upstream", envvar="CIWM_UPSTREAM", metavar="REV", help="[default: configured]")
-@click.option("--config", envvar="CIWM_CONFIG", type=FILE, help="Use this configuration for all.")
+@click.option(
+    "--config",
+    envvar="CIWM_CONFIG",
+    type=FILE,
+    help="Read this file: in the repository, each side's own; elsewhere, as it is for both.",
+)
 @click.option(
     "--fetch/--no-fetch",
     envvar="CIWM_FETCH",
@@ -61,6 +66,9 @@ def command(require: bool, as_json: bool, **options: Any) -> int:  # noqa: FBT00
     In a GitHub Actions job the event says what is compared: a pull request's tested merge with
     its first parent, a push with the previous tip. Elsewhere name --base and --head. Nothing is
     posted without a token (CIWM_TOKEN, else GITHUB_TOKEN) and an event.
+
+    Upstream is what [upstream] names, else the remote named upstream; --fetch gets it in both
+    places, into refs/ciwm/upstream alone.
 
     The policy is the base revision's. Exit codes: 0 pass; 1 a regression, a missing or failed
     workload, a head that does not build; 3 and 5 doubt, when asked to fail; 4 a stage could not be
@@ -141,14 +149,14 @@ def _publish(
     report: BumpReport, event: Event | None, asked: Asked, runner: Runner, *, post: bool
 ) -> bool:
     """Post the report where the event wants it; whether nothing was left unposted."""
-    if event is None:
-        return True
     from ciwm.github import connect_from  # noqa: PLC0415
     from ciwm.publish import KEY, Target, Texts, publish  # noqa: PLC0415
     from ciwm.report.bump_markdown import comment_markdown, summary_markdown  # noqa: PLC0415
 
     texts = Texts(comment_markdown(report), summary_markdown(report))
     (asked.directory / "comment.md").write_text(texts.comment, encoding="utf-8")
+    if event is None:
+        return True
     runner.set_output("directory", str(asked.directory))
     target = Target(event.repository)
     if post:
@@ -170,7 +178,9 @@ def _show(report: BumpReport, directory: Path, *, as_json: bool) -> None:
     from ciwm.report.bump_text import show_bump  # noqa: PLC0415
 
     show_bump(report, Console())
-    _say(f"records: {directory}")
+    _say(f"records: {directory} (report.json, comment.md)")
+    if report.exit_code == INTERRUPTED and report.run_file is not None:
+        _say(f"to go on: ciwm bench --resume {directory / 'run'}")
 
 
 def _token() -> str | None:

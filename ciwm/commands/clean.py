@@ -33,7 +33,8 @@ def _quantity(units: dict[str, int]) -> Callable[[Any, Any, str | None], float |
 
 
 @click.command()
-@click.option("--builds", is_flag=True, help="Cached builds and worktrees (the default).")
+@click.option("--builds", is_flag=True, help="Cached builds and worktrees.")
+@click.option("--reports", is_flag=True, help="Merges that sync reports have tried already.")
 @click.option("--runs", is_flag=True, help="Journals and logs of measured runs.")
 @click.option(
     "--older-than",
@@ -56,18 +57,21 @@ def command(
     max_bytes: float | None,
     *,
     builds: bool,
+    reports: bool,
     runs: bool,
     dry_run: bool,
     as_json: bool,
 ) -> int:
-    """Remove cached builds, worktrees and measured runs.
+    """Remove cached builds, worktrees, measured runs and what sync reports keep.
 
-    Without options: every cached build and worktree. Runs, which cannot be made again, only go
-    with --runs. What a job is using stays, and is named.
+    Without options: every cached build and worktree, and what sync reports keep. Runs, which
+    cannot be made again, only go with --runs. What a job is using stays, and is named.
     """
     from ciwm.launch.cache import cache_root, entries, evict  # noqa: PLC0415
 
-    kinds: list[Kind] = ["builds", "worktrees"] if builds or not runs else []
+    unstated = not (builds or reports or runs)
+    kinds: list[Kind] = ["builds", "worktrees"] if builds or unstated else []
+    kinds += ["scans", "replays"] if reports or unstated else []
     kinds += ["runs"] if runs else []
     everything = older_than_s is None and max_bytes is None
     removals = evict(

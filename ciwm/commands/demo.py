@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     import threading
 
     from ciwm.records import BumpReport
-    from ciwm.story.telling import Bump
+    from ciwm.story.bump import Bump
 
+_LOG_WIDTH = 160  # nobody folds the lines of a log
 NEEDED = {"git": "apt-get install git", "cc": "apt-get install gcc libc6-dev"}
 
 
@@ -71,7 +72,7 @@ def _fresh(out: Path | None) -> Path:
 def _bump(directory: Path) -> Bump:
     from ciwm.config import find_config  # noqa: PLC0415
     from ciwm.demo.repositories import BASE, HEAD, make_example  # noqa: PLC0415
-    from ciwm.story.telling import Bump  # noqa: PLC0415
+    from ciwm.story.bump import Bump  # noqa: PLC0415
 
     fork = make_example(directory).fork
     config = find_config(fork.path)
@@ -104,8 +105,31 @@ def _progress(line: str) -> None:
 
 
 def _show(report: BumpReport, directory: Path) -> None:
-    click.echo((directory / "report" / "comment.md").read_text(encoding="utf-8"))
-    click.echo(f"exit code of `ciwm ci` on this: {report.exit_code}", err=True)
-    click.echo(f"the fork:    {directory / 'fork'}", err=True)
-    click.echo(f"the records: {directory / 'report'}", err=True)
-    click.echo(f"try:         ciwm -C {directory / 'fork'} sync-report upstream/main", err=True)
+    from rich.console import Console  # noqa: PLC0415
+
+    from ciwm.report.bump_text import show_bump  # noqa: PLC0415
+
+    console = Console()
+    show_bump(report, console if console.is_terminal else Console(width=_LOG_WIDTH))
+    fork, records = directory / "fork", directory / "report"
+    for line in (
+        "",
+        "This was an example, and nothing was posted. Upstream's #5 was made to slow sum_squares",
+        "down (tiny/kernel.c); the sync brings it in, and the gate is meant to find it.",
+        *_doubts(report),
+        f"exit code of `ciwm ci` on this: {report.exit_code}",
+        f"the comment: {records / 'comment.md'}",
+        f"the records: {records}",
+        f"the fork:    {fork}",
+        f"try:         ciwm -C {fork} sync-report upstream/main",
+    ):
+        click.echo(line, err=True)
+
+
+def _doubts(report: BumpReport) -> tuple[str, ...]:
+    if report.verdict is None or report.verdict.outcome not in ("inconclusive", "void"):
+        return ()
+    return (
+        "It could not be found this time: this machine is too busy to measure on.",
+        "Run the demo again when it is quiet.",
+    )

@@ -35,6 +35,12 @@ DOUBT = click.Choice(["warn", "fail"])
 )
 @click.option("--head", metavar="FILE", type=click.Path(path_type=Path), help="See --base.")
 @click.option(
+    "--confirm",
+    metavar="RUN2",
+    type=click.Path(path_type=Path),
+    help="A second run of the same revisions, from a fresh job: its evidence multiplies RUN's.",
+)
+@click.option(
     "--trust-separate",
     is_flag=True,
     help="Decide on files measured apart as if they had been measured together.",
@@ -56,6 +62,7 @@ def command(
     base: Path | None,
     head: Path | None,
     *,
+    confirm: Path | None,
     trust_separate: bool,
     as_json: bool,
     markdown: bool,
@@ -66,11 +73,18 @@ def command(
     """Decide on RUN, a run.json or the directory that holds it: whether head got slower.
 
     Files measured apart are compared too, but give advice and never a regression: what changed
-    between the two occasions cannot be told from the change itself.
+    between the two occasions cannot be told from the change itself. Regressions that this
+    directory's ciwm-waivers.toml accepts, up to a ceiling and until a day, do not block.
     """
-    from ciwm.policy import decide, exit_code  # noqa: PLC0415
+    from datetime import datetime, timezone  # noqa: PLC0415
+
+    from ciwm.policy import Waivers, decide, exit_code  # noqa: PLC0415
+    from ciwm.policy.first_guess import refuse_undetectable  # noqa: PLC0415
+    from ciwm.waivers import find_waivers  # noqa: PLC0415
 
     source = _Source(run, samples, base, head, trusted=trust_separate)
+    if confirm is not None and run is None:
+        raise click.UsageError("--confirm RUN2 is for a RUN")
     source.check()
     if as_json and markdown:
         raise click.UsageError("--json and --markdown exclude each other")
@@ -78,7 +92,11 @@ def command(
     config = _gate_config(config_file).model_copy(
         update={name: value for name, value in stated.items() if value is not None}
     )
-    verdict = decide(source.read(config), config)
+    second = None if confirm is None else _read(confirm, config, in_blocks=True)
+    judged = source.read(config)
+    refuse_undetectable(judged.plan, config)
+    waivers = Waivers(find_waivers(Path()), datetime.now(timezone.utc).date())
+    verdict = decide(judged, config, second, waivers if waivers.list else None)
     _print(verdict, as_json=as_json, markdown=markdown)
     return exit_code(verdict, config)
 

@@ -7,13 +7,14 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ciwm.errors import ENVIRONMENT, OK, UsageError
+from ciwm.errors import ENVIRONMENT, OK, GitError, UsageError
 
 if TYPE_CHECKING:
     from ciwm.config import UpstreamConfig
     from ciwm.git import Repository
     from ciwm.github import GitHub
     from ciwm.records.sync import SyncReport
+    from ciwm.records.sync_pulls import Pulls
 
 
 @dataclass(frozen=True)
@@ -29,14 +30,24 @@ class PullsAsked:
         """The report with the section, where it is wanted."""
         if not (config.github if self.wanted is None else self.wanted):
             return report
+        from ciwm.records.sync_pulls import Pulls  # noqa: PLC0415
+
+        try:
+            pulls = self._section(report, repository.from_top().without_fetching(), config)
+        except GitError as error:  # what was measured before stays
+            pulls = Pulls(notes=(f"pull requests could not be looked at: {error.message}",))
+        return report.model_copy(update={"pulls": pulls})
+
+    def _section(self, report: SyncReport, own: Repository, config: UpstreamConfig) -> Pulls:
         from ciwm.github.api import API_URL  # noqa: PLC0415
-        from ciwm.upstream.pulls.incoming import Merge  # noqa: PLC0415
+        from ciwm.upstream.patch_queue.ground import upstream_clone  # noqa: PLC0415
+        from ciwm.upstream.pulls.incoming import merge_of  # noqa: PLC0415
         from ciwm.upstream.pulls.section import PullsQuestion, pulls_section  # noqa: PLC0415
 
         hub, why = self._connected()
         question = PullsQuestion(
-            repository=repository.from_top().without_fetching(),
-            merge=Merge(report.merge_base, report.upstream.sha, report.downstream.sha),
+            repository=own if report.shape.style == "fork" else upstream_clone(own, config),
+            merge=merge_of(report),
             config=config,
             hub=hub,
             api_url=hub.api_url if hub else os.environ.get("GITHUB_API_URL") or API_URL,
@@ -44,7 +55,7 @@ class PullsAsked:
             why=why,
         )
         with hub or nullcontext():
-            return report.model_copy(update={"pulls": pulls_section(question)})
+            return pulls_section(question)
 
     def exit_code(self, report: SyncReport) -> int:
         """4 when the section was asked for by name and our pull requests are not known."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -16,7 +17,7 @@ from ciwm.commands.sync_judged import (
 from ciwm.commands.sync_pulls import PullsAsked, pulls_notes
 
 if TYPE_CHECKING:
-    from ciwm.config import UpstreamConfig
+    from ciwm.config import Config
     from ciwm.git import Repository
     from ciwm.records.sync import SyncReport
 
@@ -47,8 +48,14 @@ if TYPE_CHECKING:
     "culprits_s",
     metavar="SECONDS",
     type=click.FloatRange(min=0),
-    default=0,
-    help="Spend about this long on finding the upstream commits that bring the conflicts.",
+    help="Spend about this long on finding the upstream commits that bring the conflicts "
+    "[default: sync.culprits_s, 20; 0: do not look].",
+)
+@click.option(
+    "--history/--no-history",
+    default=None,
+    help="Replay all past syncs, or tell none [default: those that earlier reports replayed, and "
+    "sync.history_s, 10, seconds more].",
 )
 @click.option(
     "--agent-report",
@@ -62,16 +69,17 @@ def command(
     upstream: str | None,
     downstream: str,
     config_file: Path | None,
-    culprits_s: float,
+    culprits_s: float | None,
     agent_file: Path | None,
     *,
+    history: bool | None,
     as_json: bool,
     as_markdown: bool,
     pulls: bool | None,
     offline: bool,
     quiet: bool,
 ) -> int:
-    r"""What a downstream carries, how far it is behind UPSTREAM, and what merging it would cost.
+    """What a downstream carries, how far it is behind UPSTREAM, and what merging it would cost.
 
     Forks, plugins and patch queues; how histories that were rewritten or squashed are joined, and
     why, stands at the top.
@@ -79,6 +87,11 @@ def command(
     UPSTREAM is a branch, tag or commit that is already here (upstream/main, say); nothing is
     fetched. Without it: [upstream] remote and branch of ciwm.toml, else the main or master branch
     of the remote named upstream.
+
+    Where the merge conflicts: which upstream commits bring the conflicts, and whose of our commits
+    they hit. From past syncs (merges of upstream), made once more: what they took, and what the
+    next ones can be expected to take. Both are kept in the cache, so that the next report pays
+    only for what is new.
 
     Only reads: work tree, index, refs, configuration and object store stay as they are.
 
@@ -88,8 +101,8 @@ def command(
 
     Ends with 0 when the report is whole, or partial only because file contents are missing
     here (a partial clone); with 4 when there is no trial merge for another reason (git before
-    2.38, say) or --pulls was asked for and they are not known, after printing what there is; with
-    1 when a budget of [sync.budget] is overrun or a check of [sync.hygiene] fails, each named on
+    2.38, say) or --pulls was asked for and they are not known, after printing what there is; with 1
+    when a budget of [sync.budget] is overrun or a check of [sync.hygiene] fails, each named on
     stderr.
 
     \b
@@ -97,17 +110,17 @@ def command(
       git fetch upstream && ciwm sync-report
       ciwm sync-report upstream/main --downstream release/2.x
       ciwm sync-report v0.11.0 --json > sync.json
-      ciwm sync-report --culprits 60
+      ciwm sync-report --culprits 60 --history
       ciwm sync-report --agent-report sync-for-bot.md
-    """
+    """  # noqa: D301  click looks for the character that \b is
     if as_json and as_markdown:
         raise click.UsageError("--json and --markdown exclude each other")
     check_agent_file(agent_file)
     if not quiet:
         click.echo(f"sync-report: {downstream} against {upstream or 'upstream'} ...", err=True)
     asked = PullsAsked(wanted=pulls, offline=offline)
-    measured = _measure(upstream, downstream, config_file, culprits_s, asked)
-    report = judged_report(measured, config_file)
+    effort = _Effort(culprits_s, history)
+    report = judged_report(_measure(upstream, downstream, config_file, effort, asked), config_file)
     write_agent_report(report, agent_file)
     _print(report, as_json=as_json, as_markdown=as_markdown)
     if (as_json or as_markdown) and not quiet:
@@ -116,11 +129,22 @@ def command(
     return _exit_code(report) or asked.exit_code(report) or gate_exit_code(report)
 
 
+class _Effort(NamedTuple):
+    """What the command line says about the parts that can take long; None where it is silent."""
+
+    culprits_s: float | None
+    history: bool | None
+
+    def history_s(self, configured_s: float) -> float | None:
+        """Seconds to replay past syncs for; None when there shall be nothing of them."""
+        return {True: math.inf, False: None, None: configured_s}[self.history]
+
+
 def _measure(
     upstream: str | None,
     downstream: str,
     config_file: Path | None,
-    culprits_s: float,
+    effort: _Effort,
     asked: PullsAsked,
 ) -> SyncReport:
     from datetime import datetime, timezone  # noqa: PLC0415
@@ -130,24 +154,26 @@ def _measure(
 
     repository = Repository.open(Path.cwd())
     config = _config(repository, config_file)
+    culprits_s = effort.culprits_s
     report = sync_report(
         repository,
         upstream,
         downstream=downstream,
-        config=config,
+        config=config.upstream,
         now=datetime.now(timezone.utc),
-        culprits_s=culprits_s,
+        culprits_s=config.sync.culprits_s if culprits_s is None else culprits_s,
+        history_s=effort.history_s(config.sync.history_s),
     )
-    return asked.added(report, repository, config)
+    return asked.added(report, repository, config.upstream)
 
 
-def _config(repository: Repository, config_file: Path | None) -> UpstreamConfig:
+def _config(repository: Repository, config_file: Path | None) -> Config:
     from ciwm.config import Config, find_config, read_config  # noqa: PLC0415
 
     if config_file is not None:
-        return read_config(config_file).upstream
+        return read_config(config_file)
     # a bare repository has no files to be configured by
-    return find_config(repository.root).upstream if repository.root else Config().upstream
+    return find_config(repository.root) if repository.root else Config()
 
 
 def _print(report: SyncReport, *, as_json: bool, as_markdown: bool) -> None:

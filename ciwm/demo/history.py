@@ -46,7 +46,7 @@ UPSTREAM = (
     ),
     Change(
         8,
-        "sum_squares: compensate every 16 elements, long rows lost digits (#5)",
+        "sum_squares: compensate every 8 elements, long rows lost digits (#5)",
         (
             Edit(
                 KERNEL,
@@ -56,9 +56,9 @@ UPSTREAM = (
     return sum;
 """,
                 """    float sum = 0.0f, lost = 0.0f;
-    for (size_t start = 0; start < n; start += 16) {
+    for (size_t start = 0; start < n; start += 8) {
         float part = -lost;
-        for (size_t i = start; i < start + 16 && i < n; i++)
+        for (size_t i = start; i < start + 8 && i < n; i++)
             part += x[i] * x[i];
         volatile float next = sum + part; /* the compiler must not cancel the correction */
         lost = (next - sum) - part;

@@ -24,7 +24,10 @@ _CONFLICT = re.compile(r"<<<<<<<.*?>>>>>>>[^\n]*\n", re.DOTALL)
 
 @dataclass(frozen=True)
 class Example:
-    """The two repositories: `fork` has a remote `upstream`, a branch main and a sync branch."""
+    """The two repositories: `fork` has a branch main and a sync branch.
+
+    Its remotes are `upstream`, and `origin` where both branches are.
+    """
 
     upstream: Repository
     fork: Repository
@@ -44,6 +47,10 @@ def make_example(directory: Path) -> Example:
     _commit_all(upstream, UPSTREAM)
     fork.run("fetch", "-q", "upstream")
     _merge_upstream(fork)
+    origin = directory / "origin.git"
+    fork.run("clone", "-q", "--bare", str(fork.path), str(origin))
+    fork.run("remote", "add", "origin", str(origin))
+    fork.run("fetch", "-q", "origin")
     return Example(upstream, fork)
 
 

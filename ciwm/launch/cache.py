@@ -1,4 +1,4 @@
-"""The cache folder: builds, worktrees and runs, with sizes, locks and eviction.
+"""The cache folder: builds, worktrees, runs and sync results, with sizes, locks and eviction.
 
 An entry is a folder `KIND/NAME`, whose time is when it was last used; its lock file stands in
 `locks/`. Whoever uses an entry holds a shared lock, whoever makes or removes it an
@@ -24,7 +24,7 @@ from ciwm.launch.flock import Flock
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Kind = Literal["builds", "worktrees", "runs"]
+Kind = Literal["builds", "worktrees", "runs", "scans", "replays"]
 RECORD = "record.json"  # written last: an entry of builds or worktrees without it is half made
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ciwm.errors import BuildError
 from ciwm.launch.interpreter import Interpreter, in_venv, make_venv
-from ciwm.launch.tail import last_lines
+from ciwm.launch.tail import failed_lines, last_lines
 from ciwm.launch.worktree import check_out
 from ciwm.proc import run_logged, stripped_environment
 from ciwm.records import BuildRecord
@@ -98,8 +98,13 @@ class Job:
             directory=str(self.tree),
             python=self.python_path,
             log=str(self.log),
-            log_tail=last_lines(self.log) if status != "built" and self.log.exists() else (),
+            log_tail=self._tail(status) if self.log.exists() else (),
         )
+
+    def _tail(self, status: BuildStatus) -> tuple[str, ...]:
+        if status == "built":
+            return ()
+        return failed_lines(self.log) if status == "failed" else last_lines(self.log)
 
 
 def recipe_environment(recipe: BuildConfig) -> dict[str, str]:

@@ -48,20 +48,26 @@ def family(workloads: Iterable[WorkloadConfig], gate: GateConfig) -> tuple[Serie
     found: list[Series] = []
     for workload in workloads:
         check_workload(workload)
-        found += [
-            Series(
-                series=case.series,
-                metric=name,
-                workload=workload.id,
-                unit=metric.unit,
-                better=metric.better,
-                threshold_pct=metric.threshold_pct or gate.threshold_pct,
-            )
-            for case in cases(workload)
-            for name, metric in workload.declared_metrics.items()
-        ]
+        found += declared(workload, gate)
     _refuse_twice("two workloads", [f"{one.series} {one.metric}" for one in found])
     return tuple(found)
+
+
+def declared(workload: WorkloadConfig, gate: GateConfig) -> list[Series]:
+    """Every series and metric that a workload declares, whether or not it could be run."""
+    return [
+        Series(
+            series=case.series,
+            metric=name,
+            workload=workload.id,
+            unit=metric.unit,
+            better=metric.better,
+            threshold_pct=metric.threshold_pct or gate.threshold_pct,
+            threshold_abs=metric.threshold_abs,
+        )
+        for case in cases(workload)
+        for name, metric in workload.declared_metrics.items()
+    ]
 
 
 def check_workload(workload: WorkloadConfig) -> None:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ciwm.credentials import masker
+from ciwm.error_line import error_line
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,17 +20,30 @@ _ESCAPE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\)|[@-Z
 
 def last_lines(log: Path, count: int = LINES) -> tuple[str, ...]:
     """The last lines with secrets masked, without colours, each of bounded length."""
+    return tuple(_lines(log)[-count:])
+
+
+def failed_lines(log: Path, count: int = LINES) -> tuple[str, ...]:
+    """The last lines of a log that ends in failure, the first error on top where it came before."""
+    lines = _lines(log)
+    shown = lines[-count:]
+    first = error_line(lines)
+    if not lines or any(line.strip() == first for line in shown):
+        return tuple(shown)
+    return (first, "[...]", *shown[2:])
+
+
+def _lines(log: Path) -> list[str]:
     with log.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - READ_BYTES))
         text = file.read().decode("utf-8", "replace")
     mask = masker()
-    lines = [plain(line) for line in text.split("\n")]
-    shown = [mask(line) for line in lines if line.strip()][-count:]
-    return tuple(
+    shown = [mask(line) for line in map(plain, text.split("\n")) if line.strip()]
+    return [
         line if len(line) <= LINE_CHARACTERS else line[: LINE_CHARACTERS - 1] + "…"
         for line in shown
-    )
+    ]
 
 
 def plain(line: str) -> str:

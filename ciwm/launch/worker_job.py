@@ -8,18 +8,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ciwm.launch.command import script
+from ciwm.launch.command_words import argument_words, runs_module
 from ciwm.launch.series import SECONDS_IN, STEP_TIME, cases
 from ciwm.launch.workloads import python_entry
 from ciwm.proc import stripped_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from ciwm.config import WorkloadConfig
     from ciwm.records import BuildRecord, Side
 
 ENTER = Path(__file__).resolve().parent.parent / "worker" / "enter.py"
-DROPPED = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "PYTHONSAFEPATH", "PYTHONINSPECT")
+DROPPED = (
+    "PYTHONPATH",
+    "PYTHONHOME",
+    "PYTHONSTARTUP",
+    "PYTHONSAFEPATH",
+    "PYTHONINSPECT",
+    "VIRTUAL_ENV",
+)
 JOB, JOURNAL = "job.json", "journal.jsonl"
 
 
@@ -107,18 +115,39 @@ def _foreign(side: Side, site: Site) -> dict[str, str]:
     return {**folders, str(site.checkout): "the checkout that ciwm was started in"}
 
 
-def environment(build: BuildRecord, python_path: Sequence[str]) -> dict[str, str]:
-    """The environment of a launch: no secrets, and Python paths of this side's build alone.
+def environment(order: Order, site: Site) -> dict[str, str]:
+    """The environment of a launch: no secrets, and Python paths of this side's build first.
 
-    An inherited PYTHONPATH is dropped: in CI it often names the checkout, which is head's.
+    An inherited PYTHONPATH is dropped: in CI it often names the checkout, which is head's. A
+    Python told `-m` puts its folder first, which holds the same files for both sides; there it is
+    told not to (3.11 and newer), and finds them after the build.
     """
     kept = {name: value for name, value in stripped_environment().items() if name not in DROPPED}
-    entries = [os.path.normpath(Path(build.directory, entry)) for entry in python_path]
+    build = site.builds[order.side]
+    entries = [os.path.normpath(Path(build.directory, entry)) for entry in site.python_path]
+    line = order.workload.command
+    if line is not None and runs_module(line):
+        kept["PYTHONSAFEPATH"] = "1"
+        entries += _script_folders(line, site.sources[order.side])
     kept["PYTHONPATH"] = os.pathsep.join(entries)
+    return {**kept, **_activated(build, kept)}
+
+
+def _script_folders(line: str, source: Path) -> Iterator[str]:
+    """Where the workload's own files find each other, once the folder of a script is not looked in.
+
+    `-m torch.distributed.run bench/train.py` starts that script with the same variables.
+    """
+    scripts = [source / word for word in argument_words(line) if word.endswith(".py")]
+    folders = [source, *(script.parent for script in scripts if script.is_file())]
+    return (str(folder) for folder in dict.fromkeys(folders))
+
+
+def _activated(build: BuildRecord, variables: Mapping[str, str]) -> dict[str, str]:
+    """What makes the build's interpreter the `python` of the launch, its venv the active one."""
     python = Path(build.python)
-    if python.is_absolute():
-        kept["PATH"] = os.pathsep.join([str(python.parent), kept.get("PATH", os.defpath)])
-        kept.pop("VIRTUAL_ENV", None)
-        if (python.parent.parent / "pyvenv.cfg").is_file():
-            kept["VIRTUAL_ENV"] = str(python.parent.parent)
-    return kept
+    if not python.is_absolute():
+        return {}
+    path = os.pathsep.join([str(python.parent), variables.get("PATH", os.defpath)])
+    is_venv = (python.parent.parent / "pyvenv.cfg").is_file()
+    return {"PATH": path, **({"VIRTUAL_ENV": str(python.parent.parent)} if is_venv else {})}

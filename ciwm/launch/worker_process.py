@@ -17,6 +17,7 @@ from ciwm.launch.series import cases
 from ciwm.launch.worker_job import JOB, JOURNAL, Order, Site, command, environment, job
 from ciwm.proc import Ended, run_logged
 from ciwm.records import Launch, Samples
+from ciwm.records.run import LOADED_NOTHING
 
 if TYPE_CHECKING:
     import threading
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from ciwm.config import WorkloadConfig
 
-LOADED_NOTHING = "loaded nothing from its build"
 LOG, RESULT = "log.txt", "result.json"
 
 
@@ -88,10 +88,7 @@ def _run(order: Order, site: Site, limits: Limits, folder: Path) -> tuple[Ended,
             argv,
             log=log,
             cwd=site.sources[order.side],
-            env={
-                **environment(site.builds[order.side], site.python_path),
-                **limits.variables,
-            },
+            env={**environment(order, site), **limits.variables},
             timeout_s=min(order.workload.timeout_s, limits.left_s),
             stop=limits.stop,
             keep_open=limits.keep_open,
@@ -127,7 +124,8 @@ def _explained(
         return Verdict("interrupted", "the budget was spent during this launch")
     base, head = site.builds["base"], site.builds["head"]
     one_python = base.directory != head.directory and base.python == head.python
-    if verdict.exit == "ok" and one_python and journal.own_files == 0:
+    expected = order.workload.imports_build and one_python
+    if verdict.exit == "ok" and expected and journal.own_files == 0:
         return Verdict("ok", LOADED_NOTHING)
     return verdict
 

@@ -6,7 +6,6 @@ Both sides run the same workload code; what that code imports comes from each si
 from __future__ import annotations
 
 import posixpath
-import shlex
 import tempfile
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ciwm.errors import ConfigError
+from ciwm.launch.command_words import argument_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,7 +65,7 @@ class WorkloadSource:
     def _tokens(self, workload: WorkloadConfig) -> list[str]:
         """The words of a command that are paths in the revision."""
         try:
-            words = _argument_words(workload.command or "")
+            words = argument_words(workload.command or "")
         except ValueError as error:
             raise ConfigError(f"workload {workload.id}: command: {error}") from error
         return [name for name in words if name in self._all or self._below(name)]
@@ -119,27 +119,3 @@ def _python_file(workload: WorkloadConfig) -> list[str]:
             "give the path from the repository's root",
         )
     return [file]
-
-
-def _argument_words(command: str) -> list[str]:
-    """What in a shell line may name a file; a bare command word is looked up on PATH, not here."""
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    found: list[str] = []
-    is_command, is_module = True, False
-    for word in lexer:
-        if set(word) <= set("();<>|&"):
-            is_command = True
-            continue
-        if is_module:
-            found.append(word.replace(".", "/") + ".py")
-        if not is_command or "/" in word:
-            found += [word, word.partition("=")[2]]
-        is_module = word == "-m"
-        is_command = is_command and _is_assignment(word)
-    named = (word.removeprefix("{workloads}/") for word in found)
-    return [posixpath.normpath(word) for word in named if word]
-
-
-def _is_assignment(word: str) -> bool:
-    return word.partition("=")[0].isidentifier() and "=" in word

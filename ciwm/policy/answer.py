@@ -26,7 +26,7 @@ _COUNTED: tuple[SeriesOutcome, ...] = ("improved", "new", "waived")
 def run_outcome(series: Sequence[SeriesVerdict], config: GateConfig) -> RunOutcome:
     """The worst of the series; a run without any is a failure, never a pass."""
     found = {verdict.outcome for verdict in series}
-    if not found or any(_blocks(outcome, config) for outcome in found):
+    if not found or any(_blocks(verdict, config) for verdict in series):
         return "fail"
     if "void" in found:
         return "void"
@@ -64,7 +64,7 @@ def headline(
     counts = Counter(verdict.outcome for verdict in series)
     if outcome == "pass":
         return _passed(len(series), counts)
-    worst = next(verdict for verdict in series if _decides(verdict.outcome, outcome, config))
+    worst = next(verdict for verdict in series if _decides(verdict, outcome, config))
     tally = ", ".join(f"{counts[name]} {name}" for name in SEVERITY if counts[name])
     return f"{tally}, of {_count(len(series))}; {worst.reason}"
 
@@ -77,12 +77,18 @@ def _passed(total: int, counts: Counter[SeriesOutcome]) -> str:
     return f"{_count(total)}, none worse by its threshold" + (f" ({others})" if others else "")
 
 
-def _decides(outcome: SeriesOutcome, run: RunOutcome, config: GateConfig) -> bool:
-    return _blocks(outcome, config) if run == "fail" else outcome == run
+def _decides(verdict: SeriesVerdict, run: RunOutcome, config: GateConfig) -> bool:
+    return _blocks(verdict, config) if run == "fail" else verdict.outcome == run
 
 
-def _blocks(outcome: SeriesOutcome, config: GateConfig) -> bool:
-    return outcome in _BLOCKED_BY and _BLOCKED_BY[outcome] in config.block_on
+def _blocks(verdict: SeriesVerdict, config: GateConfig) -> bool:
+    """Whether a series' outcome blocks, by the rule that matches it or by the gate's own list."""
+    if verdict.outcome not in _BLOCKED_BY:
+        return False
+    rule = config.rule_for(verdict.series, verdict.metric, verdict.workload)
+    stated = None if rule is None else rule.block_on
+    what = "tail" if verdict.by_tail else _BLOCKED_BY[verdict.outcome]
+    return what in (config.block_on if stated is None else stated)
 
 
 def _count(total: int) -> str:

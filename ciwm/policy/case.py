@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
+
+from ciwm.gate_config import matches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +52,4 @@ class Case:
 def declared_removed(series: Series, patterns: Sequence[str]) -> bool:
     """Whether `[gate] removed` names the series or its workload, literally or as a glob."""
     names = (series.series, series.workload, f"{series.series} {series.metric}")
-    return any(
-        name == pattern or fnmatchcase(name, pattern) for name in names for pattern in patterns
-    )
+    return any(matches(name, pattern) for name in names for pattern in patterns)

@@ -2,69 +2,96 @@
 
 from __future__ import annotations
 
-from math import exp, log
-from statistics import median
 from typing import TYPE_CHECKING
 
 from ciwm.policy.answer import headline, run_outcome
 from ciwm.policy.blocks import blocks
 from ciwm.policy.case import Case, declared_removed
-from ciwm.policy.outcomes import outcome
+from ciwm.policy.confirmation import confirmation, confirmed, refuse_unlike, unconfirmed
+from ciwm.policy.figures import figures, middle, tail_figures
+from ciwm.policy.gone import gone_verdict, renames
+from ciwm.policy.outcomes import Outcome, outcome
 from ciwm.policy.problems import problems
 from ciwm.policy.tally import Tally
-from ciwm.policy.trial import family_size
+from ciwm.policy.thresholds import ruled
+from ciwm.policy.trials import family_size
+from ciwm.policy.waiving import Waivers, remarks, waived
 from ciwm.policy.watch import Watch
-from ciwm.policy.words import named, ratio_interval
+from ciwm.policy.words import named
 from ciwm.records import SEVERITY, LaunchCount, SeriesVerdict, Verdict
-from ciwm.stats.launches import as_ratio
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from ciwm.config import GateConfig
-    from ciwm.policy.trial import Trial
-    from ciwm.records import Run, Side
+    from ciwm.records import Confirmation, Run, Series, Waived
 
-COMPARED = ("regressed", "improved", "unchanged", "inconclusive")
 INTERVAL_METHOD = (
     "95 % two-sided Student interval of the 20 %-trimmed mean of the log differences of launches "
-    "paired in recorded order (Yuen), widened where needed to hold the ratio of the medians; "
-    "that a change is excluded is decided by the one-sided 95 % limit of the same mean, which is "
-    "nearer; sampling stops when the gate has decided, and an interval read after such a stop "
-    "covers somewhat less than 95 %; the false-alarm bound does not rest on it"
+    "paired in recorded order (Yuen), widened where needed to hold the ratio of the medians "
+    "(differences in the unit where the threshold is absolute); that a change is excluded is "
+    "decided by the one-sided 95 % limit of the same mean, which is nearer; sampling stops when "
+    "the gate has decided, and an interval read after such a stop covers somewhat less than 95 %; "
+    "the false-alarm bound does not rest on it"
 )
 
 
-def decide(run: Run, config: GateConfig) -> Verdict:
+def decide(
+    run: Run, config: GateConfig, second: Run | None = None, waivers: Waivers | None = None
+) -> Verdict:
     """The verdict on a run, by the same watch that told its bench when to stop.
 
-    Raises UsageError for a plan the gate cannot judge.
+    A second run of the same revisions confirms a regression or leaves it in doubt; waivers are
+    those of the base revision. Raises UsageError for a plan the gate cannot judge, and for a
+    second run that is unlike the first.
     """
+    watch = _watched(run, config)
+    cases = _cases(run, watch)
+    others: dict[tuple[str, str], Case] = {}
+    notes: tuple[str, ...] = ()
+    if second is not None:
+        refuse_unlike(run, second)
+        other_watch = _watched(second, config)
+        others = {case.series.key: case for case in _cases(second, other_watch)}
+        notes = tuple(f"second run: {said}" for said in problems(second, other_watch, config, ()))
+    removed = _removed(run, cases, config)
+    verdicts = []
+    for case in (each for each in cases if each.series not in removed):
+        other = others.get(case.series.key)
+        found = outcome(case)
+        if second is not None:
+            found = confirmed(found, case, other)
+        elif config.confirm:
+            found = unconfirmed(found)
+        found, waiver = waived(found, case, waivers)
+        verdicts.append(_series(case, found, confirmation(case, other), waiver))
+    gone = (ruled(series, config) for series in run.plan.gone)
+    verdicts += [gone_verdict(series) for series in gone if series not in removed]
+    names = tuple(named(series) for series in removed)
+    notes = (*problems(run, watch, config, names), *notes)
+    if waivers is not None:
+        notes = (*notes, *remarks(waivers, verdicts))
+    return _verdict(run, config, verdicts, notes)
+
+
+def _removed(run: Run, cases: list[Case], config: GateConfig) -> list[Series]:
+    """Series that head does not have, and that the configuration declares removed."""
+    absent = [case.series for case in cases if not case.has("head")]
+    gone = [ruled(series, config) for series in run.plan.gone]
+    return [series for series in (*absent, *gone) if declared_removed(series, config.removed)]
+
+
+def _watched(run: Run, config: GateConfig) -> Watch:
     watch = Watch(run.plan, config)
     for block in blocks(run.launches):
         watch.add(block)
+    return watch
+
+
+def _cases(run: Run, watch: Watch) -> list[Case]:
     incomparable = _incomparable(run)
-    cases = [
+    return [
         Case(run, trial, watch.tallies.get(trial.series.workload, Tally()), incomparable)
         for trial in watch.trials
     ]
-    removed = [
-        case
-        for case in cases
-        if not case.has("head") and declared_removed(case.series, config.removed)
-    ]
-    verdicts = sorted((_series(case) for case in cases if case not in removed), key=_worst_first)
-    found = run_outcome(verdicts, config)
-    return Verdict(
-        run=run.id,
-        outcome=found,
-        reason=headline(verdicts, found, config, planned=len(cases)),
-        alpha=config.family_alpha,
-        family_size=family_size(run.plan),
-        interval_method=INTERVAL_METHOD,
-        series=tuple(verdicts),
-        problems=problems(run, watch, tuple(named(case.series) for case in removed)),
-    )
 
 
 def _incomparable(run: Run) -> str:
@@ -72,48 +99,48 @@ def _incomparable(run: Run) -> str:
     return "; ".join(f"{d.what} was {d.base} for base and {d.head} for head" for d in hard)
 
 
-def _series(case: Case) -> SeriesVerdict:
-    series, trial, found = case.series, case.trial, outcome(case)
-    return SeriesVerdict(
-        series=series.series,
-        metric=series.metric,
-        unit=series.unit,
-        better=series.better,
-        outcome=found.outcome,
-        base_value=_middle(trial, "base"),
-        head_value=_middle(trial, "head"),
-        threshold_pct=series.threshold_pct,
-        evidence_needed=trial.gate.evidence_needed,
-        launches=LaunchCount(base=len(trial.values["base"]), head=len(trial.values["head"])),
-        base_runs=found.base_runs,
-        reason=found.reason,
-        **_figures(trial, found.outcome),
+def _verdict(
+    run: Run, config: GateConfig, verdicts: list[SeriesVerdict], notes: tuple[str, ...]
+) -> Verdict:
+    found, rows = run_outcome(verdicts, config), sorted(verdicts, key=_worst_first)
+    planned = len(run.plan.family) + len(run.plan.gone)
+    return Verdict(
+        run=run.id,
+        outcome=found,
+        reason=headline(rows, found, config, planned=planned),
+        alpha=config.family_alpha,
+        family_size=family_size(run.plan),
+        interval_method=INTERVAL_METHOD,
+        series=tuple(rows),
+        problems=(*notes, *renames(run.plan, rows)),
     )
 
 
-def _figures(trial: Trial, outcome: str) -> dict[str, Any]:
-    """The comparison in numbers, where there is one."""
-    if outcome not in COMPARED or not trial.has_logs or not trial.launches:
-        return {}
-    low, high = ratio_interval(trial)
-    gate = trial.gate
-    return {
-        "ratio": as_ratio(gate.estimate, trial.series.better),
-        "ci_low": low,
-        "ci_high": high,
-        "evidence": gate.evidence_faster if outcome == "improved" else gate.evidence,
-        "launch_sd_pct": 100 * gate.launch_sd,
-    }
-
-
-def _middle(trial: Trial, side: Side) -> float | None:
-    """The median of launches; of their logs where they have any, so that `ratio` is head/base."""
-    values = trial.values[side] or trial.seen[side]
-    if not values:
-        return None
-    if not trial.has_logs or not trial.launches:
-        return median(values)
-    return exp(median(log(value) for value in values))
+def _series(
+    case: Case, found: Outcome, second: Confirmation | None, waiver: Waived | None
+) -> SeriesVerdict:
+    series, trial = case.series, case.trial
+    return SeriesVerdict(
+        series=series.series,
+        metric=series.metric,
+        workload=series.workload,
+        unit=series.unit,
+        better=series.better,
+        outcome=found.outcome,
+        base_value=middle(trial, "base"),
+        head_value=middle(trial, "head"),
+        threshold_pct=series.threshold_pct,
+        threshold_abs=series.threshold_abs,
+        evidence_needed=trial.gate.evidence_needed,
+        launches=LaunchCount(base=len(trial.values["base"]), head=len(trial.values["head"])),
+        base_runs=found.base_runs,
+        by_tail=found.by_tail,
+        reason=found.reason,
+        tail=tail_figures(case),
+        confirmation=second,
+        waiver=waiver,
+        **figures(trial, found.outcome),
+    )
 
 
 def _worst_first(verdict: SeriesVerdict) -> tuple[int, float, str, str]:

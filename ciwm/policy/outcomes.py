@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ciwm.policy.tally import FAILURES
+from ciwm.policy.trial import LARGEST
 from ciwm.policy.words import advice, does_not_run, named, plain, proved, unchanged, undecided
 
 if TYPE_CHECKING:
     from ciwm.policy.case import Case
+    from ciwm.policy.trial import Trial
     from ciwm.records.verdict import SeriesOutcome
 
 
@@ -18,6 +20,7 @@ class Outcome(NamedTuple):
     outcome: SeriesOutcome
     reason: str
     base_runs: bool = True
+    by_tail: bool = False
 
 
 def outcome(case: Case) -> Outcome:
@@ -80,11 +83,13 @@ def _void(case: Case) -> Outcome | None:
     if case.tally.broken:
         return Outcome("void", f"{name}: {case.tally.broken}")
     if case.trial.verdict == "no ratio":
-        return Outcome(
-            "void",
-            f"{name}: values at or below zero have no ratio, so that a threshold in percent "
-            "means nothing",
+        why = (
+            f"values beyond {LARGEST:g} have no difference that a number holds"
+            if case.trial.on_differences
+            else "values at or below zero have no ratio, so that a threshold in percent means "
+            "nothing; state a threshold_abs, in its unit"
         )
+        return Outcome("void", f"{name}: {why}")
     return None
 
 
@@ -96,7 +101,20 @@ def _apart(case: Case) -> Outcome | None:
 
 
 def _judged(case: Case) -> Outcome:
+    """By the P50, unless slowest iterations that may block say something worse."""
     trial = case.trial
+    middle = outcome_of(trial, case)
+    if trial.tail is None or not trial.tail_gates or middle.outcome == "regressed":
+        return middle
+    slowest = outcome_of(trial.tail, case)
+    worse = slowest.outcome == "regressed" or (
+        slowest.outcome == "inconclusive" and middle.outcome != "inconclusive"
+    )
+    return slowest._replace(by_tail=True) if worse else middle
+
+
+def outcome_of(trial: Trial, case: Case) -> Outcome:
+    """What the gate's verdict on a trial comes to."""
     if trial.verdict == "regress":
         return Outcome("regressed", proved(trial, worse=True))
     if trial.verdict == "improve":

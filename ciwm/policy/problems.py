@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
-from ciwm.policy.blocks import blocks, in_order
-from ciwm.policy.words import plain
+from ciwm.policy.first_guess import undetectable
+from ciwm.policy.thresholds import unused_rules
+from ciwm.policy.trial import GATED_TAIL
+from ciwm.policy.words import named, plain, proved
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ciwm.config import GateConfig
     from ciwm.policy.watch import Watch
     from ciwm.records import Run, Side
 
 _NAMED = 5  # names in one line; the rest are counted
 
 
-def problems(run: Run, watch: Watch, removed: tuple[str, ...]) -> tuple[str, ...]:
+def problems(
+    run: Run, watch: Watch, config: GateConfig, removed: tuple[str, ...]
+) -> tuple[str, ...]:
     """One line each, plain words."""
     return (
         *_plan(run, watch),
+        *unused_rules(run.plan, config),
+        *undetectable(run.plan, config),
         *_launches(watch),
         *_unplanned(run),
         *_order(run),
+        *_tails(watch),
         *(f"{name}: absent on head, declared removed, not judged" for name in removed),
     )
 
@@ -82,25 +89,26 @@ def _unplanned(run: Run) -> Iterator[str]:
 
 
 def _order(run: Run) -> Iterator[str]:
-    if run.plan.order == "apart":
-        return
     if run.plan.order == "unknown":
         yield (
             "the order of launches inside blocks is not known: the bound on false alarms holds "
             "only if it was drawn at random"
         )
-        return
-    wrong = Counter(
-        block[0].workload
-        for block in blocks(run.launches)
-        if len(block) == 2 * run.plan.launches_per_side_in_block
-        and not in_order(block, run.plan.seed)
-    )
-    for name, count in wrong.items():
-        yield (
-            f"{name}: {count} blocks were not launched in the order that the plan's seed gives; "
-            "the bound on false alarms rests on that order"
-        )
+
+
+def _tails(watch: Watch) -> Iterator[str]:
+    """Slowest iterations that look worse where they may not block, and why they may not."""
+    for trial in watch.trials:
+        few = trial.launches > 0 and (trial.fewest or 0) < GATED_TAIL
+        if trial.tail_wanted and few and not trial.single:
+            yield (
+                f"{named(trial.series)}: slowest iterations are not gated: launches have "
+                f"{trial.fewest} iterations, gate_p99 takes {GATED_TAIL}"
+            )
+        if trial.tail is None or trial.tail_gates or trial.tail_verdict != "regress":
+            continue
+        if trial.verdict != "regress":
+            yield f"warning only: {proved(trial.tail, worse=True)}"
 
 
 def _few(names: tuple[str, ...] | list[str]) -> str:

@@ -7,6 +7,8 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from ciwm.policy.blocks import failed, void_reason
+from ciwm.records import SIDES
+from ciwm.records.run import LOADED_NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,9 +28,11 @@ class Tally:
     ran: dict[Side, int] = field(default_factory=lambda: {"base": 0, "head": 0})
     void: dict[Side, int] = field(default_factory=lambda: {"base": 0, "head": 0})
     failures: dict[Side, list[Launch]] = field(default_factory=lambda: {"base": [], "head": []})
+    elsewhere: dict[Side, int] = field(default_factory=lambda: {"base": 0, "head": 0})
     void_reasons: list[str] = field(default_factory=list)
     kept_blocks: int = 0
     void_blocks: int = 0
+    disordered_blocks: int = 0  # whose sides did not come in the order that the seed gives
 
     def count(self, block: Sequence[Launch]) -> bool:
         """Count a block's launches; whether none of them was void."""
@@ -36,6 +40,7 @@ class Tally:
         for launch in block:
             self.begun[launch.side] += 1
             self.ran[launch.side] += launch.exit == "ok"
+            self.elsewhere[launch.side] += launch.exit == "ok" and launch.detail == LOADED_NOTHING
             if failed(launch):
                 self.failures[launch.side].append(launch)
             reason = void_reason(launch)
@@ -52,11 +57,27 @@ class Tally:
         return failures >= FAILURES or (failures > 0 and self.ran[side] == 0)
 
     @property
+    def same_code(self) -> bool:
+        """Whether no launch of either side, though the builds differ, loaded a file of its own."""
+        return all(self.elsewhere[side] == self.ran[side] > 0 for side in SIDES)
+
+    @property
     def broken(self) -> str:
         """Why the conditions make this workload's comparison meaningless; empty if they do not."""
+        if self.same_code:
+            return (
+                "neither side loaded anything from its own build, so both may have run the same "
+                "installed code: set [build] venv = true, or python_path to where the framework "
+                "is (imports_build = false where the workload only starts the build's programs)"
+            )
         if self.void_blocks >= VOID_BLOCKS and self.void_blocks > self.kept_blocks:
             return f"{self.void_blocks} blocks were discarded and {self.kept_blocks} kept: " + (
                 _commonest(self.void_reasons)
+            )
+        if self.disordered_blocks:
+            return (
+                f"{self.disordered_blocks} of {self.kept_blocks} blocks were not launched in the "
+                "order that the plan's seed gives, on which the bound on false alarms rests"
             )
         base, head = self.void["base"], self.void["head"]
         if _lopsided(base, head):

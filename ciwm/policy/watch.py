@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ciwm.errors import UsageError
-from ciwm.policy.blocks import complete, ran
+from ciwm.policy.blocks import complete, in_order, ran
 from ciwm.policy.tally import Tally
-from ciwm.policy.trial import Trial, measured, new_trial
+from ciwm.policy.trials import measured, new_trial
 from ciwm.records import SIDES
 from ciwm.stats.gate import BLOCK
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ciwm.config import GateConfig
+    from ciwm.policy.trial import Trial
     from ciwm.records import Launch, Plan
 
 
@@ -34,7 +35,7 @@ class Watch:
         if twice:
             raise UsageError(f"planned twice: {', '.join(twice)}")
         names = dict.fromkeys((*plan.workloads, *(series.workload for series in plan.family)))
-        self._max_launches = plan.max_launches
+        self._plan = plan
         self.trials = [new_trial(series, plan, config) for series in plan.family]
         self.tallies = {name: Tally() for name in names}
         self._of: dict[str, list[Trial]] = {}
@@ -61,6 +62,8 @@ class Watch:
             return False
         self._counted.add((workload, block))
         tally.kept_blocks += 1
+        if self._plan.order == "seeded":
+            tally.disordered_blocks += not in_order(launches, self._plan.seed)
         for trial in self.of(workload):
             trial.add(values)
         return True
@@ -70,9 +73,11 @@ class Watch:
         tally = self.tallies.get(workload, Tally())
         if tally.fails("base") or tally.fails("head") or tally.broken:
             return True
-        if (tally.kept_blocks + 1) * BLOCK > self._max_launches:
+        if (tally.kept_blocks + 1) * BLOCK > self._plan.max_launches:
             return True
-        return all(trial.verdict is not None or trial.one_sided for trial in self.of(workload))
+        if self._plan.purpose == "calibrate":
+            return False
+        return all(trial.settled or trial.one_sided for trial in self.of(workload))
 
     def of(self, workload: str) -> list[Trial]:
         """The trials of a workload's series."""

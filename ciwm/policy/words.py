@@ -5,7 +5,9 @@ from __future__ import annotations
 from math import exp, floor, log10
 from typing import TYPE_CHECKING
 
-from ciwm.stats.launches import as_ratio, read_from_a_clock
+from ciwm.error_line import error_line
+from ciwm.policy.scale import figure, limit, shown, signed, unit_of
+from ciwm.stats.launches import read_from_a_clock
 
 if TYPE_CHECKING:
     from ciwm.policy.case import Case
@@ -33,25 +35,22 @@ def proved(trial: Trial, *, worse: bool) -> str:
 
 def unchanged(trial: Trial) -> str:
     """A slowdown of the threshold is excluded: what was seen instead."""
-    threshold = f"{trial.series.threshold_pct:g} %"
+    threshold = limit(trial.series)
     if trial.compared_exactly:
         if trial.values["base"][0] == trial.values["head"][0]:
             return f"{_quantity(trial)} is the same in all {_launches(trial)}"
         return f"{_quantity(trial)} is {_change(trial)}, below the threshold of {threshold}"
     worse = _direction(trial.series, up=trial.series.better == "lower")
-    seen, worst = (
-        _signed(as_ratio(change, trial.series.better))
-        for change in (trial.gate.estimate, trial.gate.worst())
-    )
+    seen, worst = (signed(trial.series, x) for x in (trial.gate.estimate, trial.gate.worst()))
     return (
-        f"{_quantity(trial)} is not {worse} by {threshold}: {seen} %, and with 95 % confidence no "
-        f"worse than {worst} %, {_launches(trial)}"
+        f"{_quantity(trial)} is not {worse} by {threshold}: {seen}, and with 95 % confidence no "
+        f"worse than {worst}, {_launches(trial)}"
     )
 
 
 def advice(trial: Trial) -> str:
     """What two sides measured apart look like, and why that decides nothing."""
-    seen = _range(trial) if trial.has_logs else _change(trial)
+    seen = _range(trial) if trial.comparable else _change(trial)
     return (
         f"advice only: {_quantity(trial)}: {seen}, {_launches(trial)}; base and head were measured "
         "apart, and what changed between the two occasions cannot be told from the change itself"
@@ -60,16 +59,15 @@ def advice(trial: Trial) -> str:
 
 def undecided(trial: Trial, stopped: str) -> str:
     """Neither proved nor excluded: what was seen, why it ended, and what it would take."""
-    threshold = f"{trial.series.threshold_pct:g} %"
     if not trial.launches:
         return f"{named(trial.series)}: no complete block of launches ({stopped})"
-    if not trial.has_logs:
+    if not trial.comparable:
         few = f"{_launches(trial)} ({stopped})"
         return f"{_quantity(trial)} is {_change(trial)}, but {few} are too few to prove it"
     return (
-        f"{_quantity(trial)}: {threshold} for the worse is neither proved nor excluded: "
+        f"{_quantity(trial)}: {limit(trial.series)} for the worse is neither proved nor excluded: "
         f"{_range(trial)} after {_launches(trial)} ({stopped}), launch sd "
-        f"{percent(trial.gate.launch_sd)}; {_what_it_takes(trial)}"
+        f"{_width(trial, trial.gate.launch_sd)}; {_what_it_takes(trial)}"
     )
 
 
@@ -77,8 +75,9 @@ def does_not_run(case: Case, side: Side) -> str:
     """Why a side is held not to build or run."""
     build = case.run.arm(side).build
     if build is not None and not build.ok:
-        last = plain(build.log_tail[-1]) if build.log_tail else "its log is empty"
-        return f"{side} does not build ({build.status}: {last})"
+        tail = build.log_tail if build.status == "failed" else build.log_tail[-1:]
+        why = plain(error_line(tail)) or "its log is empty"
+        return f"{side} does not build ({build.status}: {why})"
     failures = case.tally.failures[side]
     first = failures[0]
     detail = f": {plain(first.detail)}" if first.detail else ""
@@ -88,12 +87,15 @@ def does_not_run(case: Case, side: Side) -> str:
     )
 
 
-def percent(log_width: float) -> str:
-    """A width on the log scale as a percentage."""
-    return f"{100 * (exp(log_width) - 1):.2g} %"
+def _width(trial: Trial, width: float) -> str:
+    if trial.on_differences:
+        return f"{width:.3g} {trial.series.unit}".rstrip()
+    return f"{100 * (exp(width) - 1):.2g} %"
 
 
 def _quantity(trial: Trial) -> str:
+    if trial.of_slowest:
+        return f"{named(trial.series)} of the slowest 5 % of iterations"
     return named(trial.series) + ("" if trial.single else " P50")
 
 
@@ -108,40 +110,35 @@ def _direction(series: Series, *, up: bool) -> str:
 
 
 def _change(trial: Trial) -> str:
-    if not trial.has_logs:
+    series = trial.series
+    if not trial.comparable:
         base, head = (trial.values[side][0] for side in ("base", "head"))
-        return f"{head:g} instead of {base:g} {trial.series.unit}"
-    better = trial.series.better
-    ratio = as_ratio(trial.gate.estimate, better)
-    word = _direction(trial.series, up=ratio > 1)
-    size = f"{abs(ratio - 1) * 100:.1f} % {word}"
+        return f"{head:g} instead of {base:g} {series.unit}"
+    change = shown(series, trial.gate.estimate)
+    size = f"{figure(series, abs(change))}{unit_of(series)} {_direction(series, up=change > 0)}"
     if trial.compared_exactly:
         return size
-    sign = 100 if ratio > 1 else -100
-    ends = sorted(sign * (end - 1) for end in ratio_interval(trial))
-    return f"{size} (95 % interval {ends[0]:.1f} to {ends[1]:.1f} %), {_launches(trial)}"
+    sign = 1 if change > 0 else -1
+    low, high = sorted(sign * shown(series, end) for end in trial.gate.interval())
+    ends = f"{figure(series, low)} to {figure(series, high)}{unit_of(series)}"
+    return f"{size} (95 % interval {ends}), {_launches(trial)}"
 
 
 def _range(trial: Trial) -> str:
-    low, high = ratio_interval(trial)
-    ratio = as_ratio(trial.gate.estimate, trial.series.better)
-    return f"{_signed(ratio)} % (95 % interval {_signed(low)} to {_signed(high)} %)"
-
-
-def ratio_interval(trial: Trial) -> tuple[float, float]:
-    """The 95 % interval of head/base as measured."""
-    ends = [as_ratio(end, trial.series.better) for end in trial.gate.interval()]
-    return min(ends), max(ends)
-
-
-def _signed(ratio: float) -> str:
-    return f"{(ratio - 1) * 100:+.1f}"
+    series = trial.series
+    low, high = sorted(shown(series, end) for end in trial.gate.interval())
+    ends = f"{figure(series, low, sign=True)} to {figure(series, high, sign=True)}{unit_of(series)}"
+    return f"{signed(series, trial.gate.estimate)} (95 % interval {ends})"
 
 
 def _sureness(trial: Trial, *, worse: bool) -> str:
     if trial.compared_exactly:
         return f"all {_launches(trial)} agree within their side: compared exactly"
-    evidence = trial.gate.evidence if worse else trial.gate.evidence_faster
+    return odds(trial.gate.evidence if worse else trial.gate.evidence_faster)
+
+
+def odds(evidence: float) -> str:
+    """How rare such evidence is where nothing changed; `evidence` is a log."""
     return (
         "without a change, evidence this strong appears less than once in "
         f"{_rounded_down(exp(min(evidence, 600)))} runs"

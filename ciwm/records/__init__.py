@@ -3,11 +3,21 @@
 from ciwm.records.base import Record, RecordFile, parse_record, read_record
 from ciwm.records.build import BuildRecord, Revision
 from ciwm.records.bump import BumpReport, Stage
+from ciwm.records.calibration import Calibration, SeriesCalibration, WayOut
 from ciwm.records.environment import Accelerator, Difference, Environment
+from ciwm.records.factorial import Attribution, FactorialRun
 from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
 from ciwm.records.sync import SyncReport
 from ciwm.records.trust import Trust
-from ciwm.records.verdict import SEVERITY, LaunchCount, SeriesVerdict, Verdict
+from ciwm.records.verdict import (
+    SEVERITY,
+    Confirmation,
+    LaunchCount,
+    SeriesVerdict,
+    TailVerdict,
+    Verdict,
+    Waived,
+)
 
 FILES: tuple[type[RecordFile], ...] = (
     Environment,
@@ -16,6 +26,9 @@ FILES: tuple[type[RecordFile], ...] = (
     SyncReport,
     Verdict,
     BumpReport,
+    Calibration,
+    FactorialRun,
+    Attribution,
 )
 
 __all__ = [
@@ -24,10 +37,14 @@ __all__ = [
     "SIDES",
     "Accelerator",
     "Arm",
+    "Attribution",
     "BuildRecord",
     "BumpReport",
+    "Calibration",
+    "Confirmation",
     "Difference",
     "Environment",
+    "FactorialRun",
     "Launch",
     "LaunchCount",
     "Plan",
@@ -37,13 +54,17 @@ __all__ = [
     "Run",
     "Samples",
     "Series",
+    "SeriesCalibration",
     "SeriesVerdict",
     "Side",
     "Stage",
     "SyncReport",
+    "TailVerdict",
     "Telemetry",
     "Trust",
     "Verdict",
+    "Waived",
+    "WayOut",
     "parse_record",
     "read_record",
 ]

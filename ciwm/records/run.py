@@ -13,6 +13,7 @@ from ciwm.records.environment import Environment
 Side = Literal["base", "head"]
 SIDES: tuple[Side, Side] = ("base", "head")
 Better = Literal["lower", "higher"]
+LOADED_NOTHING = "loaded nothing from its build"  # the detail of a launch that ended well otherwise
 ExitReason = Literal[
     "ok",  # ended by itself with samples for every declared series
     "failed",  # raised, or exited non-zero
@@ -26,7 +27,12 @@ ExitReason = Literal[
 
 
 class Series(Record):
-    """One gated or shown quantity: a workload with its parameters, and a metric of it."""
+    """One gated or shown quantity: a workload with its parameters, and a metric of it.
+
+    `threshold_abs`, in `unit`, takes the place of `threshold_pct` and compares differences.
+    `noise` is the launch sd known beforehand, as a log or, with `threshold_abs`, in `unit`;
+    `detectable` the smallest threshold that this machine can serve, in percent or in `unit`.
+    """
 
     series: str
     metric: str
@@ -34,6 +40,9 @@ class Series(Record):
     unit: str
     better: Better
     threshold_pct: float = Field(gt=0)
+    threshold_abs: float | None = Field(default=None, gt=0)
+    noise: float | None = Field(default=None, gt=0)
+    detectable: float | None = Field(default=None, gt=0)
     quantiles: tuple[float, ...] = (0.5,)
 
     @property
@@ -87,7 +96,9 @@ class Plan(Record):
     """Frozen before the first launch: the seed, the block design, and the family of tests.
 
     `order` is "seeded" when the seed gave the order of launches, "unknown" for foreign samples,
-    "apart" when the sides were not measured together.
+    "apart" when the sides were not measured together. `gone` are series that base's configuration
+    declares and head's does not, `added` workloads that only head's declares. A plan to
+    "calibrate" has one build on both sides and uses its launches up.
     """
 
     seed: int
@@ -99,6 +110,9 @@ class Plan(Record):
     workloads: tuple[str, ...]
     workloads_from: Revision
     touched_workloads: tuple[str, ...] = ()
+    gone: tuple[Series, ...] = ()
+    added: tuple[str, ...] = ()
+    purpose: Literal["compare", "calibrate"] = "compare"
 
 
 class Arm(Record):

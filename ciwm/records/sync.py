@@ -8,6 +8,7 @@ from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.sync_gate import Marker, PinMove, Rating, SyncGate
+from ciwm.records.sync_history import Forecast, PastSync, SyncHistory
 from ciwm.records.sync_patches import PatchQueue
 from ciwm.records.sync_pulls import Pulls
 from ciwm.records.sync_shape import Ancestry, SquashedSync
@@ -163,12 +164,26 @@ class FirstConflict(Record):
     clean_up_to: str
 
 
+class Hit(Record):
+    """A downstream commit whose lines a culprit's conflicts are in, and those files.
+
+    Told by blame of our lines where both changes meet; where none of ours is left there (a removed
+    file or line), by the commits that touched the file.
+    """
+
+    sha: str
+    author: str
+    subject: str
+    files: tuple[str, ...]
+
+
 class Culprit(Record):
     """An upstream main-line commit with which the number of conflicting files rises.
 
     `files` are those that came into conflict with it, under later names too; not all of them need
     conflict at the tip still. With `span` above 1 the search ran out of time: it is one of the
-    `span` commits up to this one.
+    `span` commits up to this one. `url` leads to its pull request, or else to the commit; `hits`
+    is None where there was no time to look.
     """
 
     sha: str
@@ -176,14 +191,22 @@ class Culprit(Record):
     pr: int | None = None
     files: tuple[str, ...] = ()
     span: int = 1
+    url: str | None = None
+    hits: tuple[Hit, ...] | None = None
 
 
 class Scan(Record):
-    """How many of upstream's main-line commits were tried; `sampled` when not all of them."""
+    """How many of upstream's main-line commits were tried; `sampled` when not all of them.
+
+    `merged` of them by a merge of whole trees and `kept` in an earlier report; all others cannot
+    conflict otherwise than the commit before, but for files that were merged by themselves.
+    """
 
     tried: int
     total: int
     sampled: bool
+    merged: int | None = None
+    kept: int = 0
 
 
 class Conflicts(Record):
@@ -224,6 +247,9 @@ class SyncReport(RecordFile):
     partial: bool = False
     missing_objects: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    syncs: tuple[PastSync, ...] = ()
+    sync_history: SyncHistory | None = None
+    forecast: Forecast | None = None
     patches: PatchQueue | None = None
     markers: tuple[Marker, ...] | None = None
     pin_back: PinMove | None = None

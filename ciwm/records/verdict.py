@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Literal
 
 from ciwm.records.base import Record, RecordFile
@@ -39,10 +40,55 @@ class LaunchCount(Record):
     head: int
 
 
+class TailVerdict(Record):
+    """The slowest 5 % of a series' iterations; values are geometric means of these in a launch.
+
+    Where not `gated` it is a warning at most; `iterations` is the fewest of a launch.
+    """
+
+    outcome: SeriesOutcome
+    gated: bool
+    iterations: int
+    ratio: float
+    ci_low: float
+    ci_high: float
+    base_value: float
+    head_value: float
+    evidence: float
+    evidence_needed: float
+    threshold_pct: float
+    reason: str
+
+
+class Confirmation(Record):
+    """What a second, independent run says of a series; its evidence multiplies (logs add)."""
+
+    run: str
+    outcome: SeriesOutcome
+    ratio: float | None = None
+    difference: float | None = None
+    evidence: float
+    evidence_together: float
+    launches: LaunchCount
+
+
+class Waived(Record):
+    """The waiver that covers a regression: how far, why, by whom, and until which day."""
+
+    ceiling_pct: float | None = None
+    ceiling_abs: float | None = None
+    reason: str
+    author: str
+    issue: str
+    expires: date
+
+
 class SeriesVerdict(Record):
     """One gated series. `ratio` is head/base as measured; evidence is in natural logs.
 
+    `difference` is head - base in `unit`, where `threshold_abs` has it judged by that.
     `base_runs` is false where base does not build or run, so that there is nothing to compare.
+    `by_tail` says that the outcome is that of the slowest iterations and not of the P50.
     """
 
     series: str
@@ -62,6 +108,15 @@ class SeriesVerdict(Record):
     launch_sd_pct: float | None = None
     base_runs: bool = True
     reason: str
+    workload: str = ""
+    threshold_abs: float | None = None
+    difference: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
+    tail: TailVerdict | None = None
+    by_tail: bool = False
+    confirmation: Confirmation | None = None
+    waiver: Waived | None = None
 
 
 class Verdict(RecordFile):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ciwm.errors import INTERRUPTED
 from ciwm.records.bump import NOT_ASKED
 from ciwm.report.detail import clipped
 from ciwm.report.headline import rows_of, short
@@ -26,6 +27,9 @@ _ELSEWHERE: dict[CheckConclusion, str] = {
 
 def answer(report: BumpReport) -> str:
     """Whether the merge is blocked, and the headline; plain text."""
+    if report.exit_code == INTERRUPTED:
+        blocks = report.pull_request is not None  # a check that failed, whatever the reason
+        return f"{'❌ Merge blocked, cancelled' if blocks else '⚠️ Cancelled'}: {report.headline}"
     said = _ELSEWHERE if report.pull_request is None else _ON_PULL_REQUEST
     return f"{said[report.conclusion]}: {report.headline}"
 
@@ -34,6 +38,7 @@ def next_step(report: BumpReport) -> str:
     """What to do next: one or two sentences of plain text."""
     return (
         _approve(report)
+        or _go_on(report)
         or _mend_build(report)
         or _mend_series(report.verdict)
         or _mend_stage(report)
@@ -55,6 +60,17 @@ def _approve(report: BumpReport) -> str:
     if report.conclusion == "failure":
         return "look at what the fork's run wrote: it is not what ciwm writes."
     return "read the change; to have a result that counts, run the job again and approve it."
+
+
+def _go_on(report: BumpReport) -> str:
+    if report.exit_code != INTERRUPTED:
+        return ""
+    if report.run_file is None:
+        return "this job was cancelled before anything was measured: run it again."
+    return (
+        "this job was cancelled; what was measured is kept. Go on from the records of "
+        "this job by: ciwm bench --resume RECORDS/run; or run the job again."
+    )
 
 
 def _mend_build(report: BumpReport) -> str:

@@ -14,6 +14,7 @@ from ciwm.report.bump_sync import sync_part
 from ciwm.report.detail import FULL, RUNGS, Detail, longest, words
 from ciwm.report.series_table import benchmarks_section
 from ciwm.report.trust import trust_part
+from ciwm.report.waivers import waivers_part
 
 if TYPE_CHECKING:
     from ciwm.records import BumpReport
@@ -49,6 +50,7 @@ def _whole(report: BumpReport, detail: Detail) -> str:
         trust_part(report),
         broken_builds(report, detail),
         benchmarks_section(report.verdict, detail, built=built) if report.verdict else "",
+        waivers_part(report, detail),
         stages_part(report),
         sync_part(report.sync, report.sync_base, detail) if report.sync else "",
         details_part(report),

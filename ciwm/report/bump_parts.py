@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from ciwm.error_line import error_line
 from ciwm.report.bump_answer import stopped_stages
-from ciwm.report.detail import Detail, clipped, folded, name, words
+from ciwm.report.detail import METHOD_LIMIT, Detail, clipped, folded, name, words
 from ciwm.report.escape import fenced
 from ciwm.report.figures import duration, plural
 from ciwm.report.trust import trust_fact
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from ciwm.records import BuildRecord, BumpReport, Environment, Revision, Verdict
 
 _LOG_LINE_LIMIT = 400
-_METHOD_LIMIT = 800
 _STAGES = 12  # twice what there are; more come from no ciwm
 _BUILDS = 4
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./=+-]{0,199}")
@@ -31,13 +31,15 @@ def broken_builds(report: BumpReport, detail: Detail) -> str:
 
 
 def sided_builds(report: BumpReport) -> list[tuple[str, BuildRecord]]:
-    """Each build with its side, told by its sha where that is known, else by the order."""
+    """Each build with its side: by its sha where that tells them apart, else by the order."""
     sides = ("base", "head")
     named = {
         revision.sha: side
         for side, revision in (("head", report.head), ("base", report.base))
         if revision is not None
     }
+    if len(named) == 1 and len(report.builds) > 1:  # a revision against itself
+        named = {}
     return [
         (named.get(build.revision.sha, sides[min(index, 1)]), build)
         for index, build in enumerate(report.builds[:_BUILDS])
@@ -54,6 +56,9 @@ def _broken_build(side: str, build: BuildRecord, detail: Detail) -> str:
     tail = build.log_tail[-detail.log_lines :]
     if not tail:
         return f"{told} Its log is empty."
+    first = error_line(build.log_tail)
+    if not any(first in line for line in tail):  # what went wrong is worth a line of the few
+        tail = (first, "[...]", *tail[2:])
     lines = "\n".join(clipped(line, _LOG_LINE_LIMIT) for line in tail)
     return f"{told} Last lines of its log:\n\n{fenced(lines)}"
 
@@ -87,10 +92,15 @@ def details_part(report: BumpReport) -> str:
 def link(report: BumpReport) -> str:
     """The last line: the run and its files, and who says this."""
     parts = [f"ciwm {words(report.ciwm_version, 20)}"]
-    url = report.run_url or ""
-    if len(url) < _LOG_LINE_LIMIT and _SAFE_URL.fullmatch(url):
+    url = safe_url(report.run_url or "")
+    if url:
         parts.insert(0, f"[Run, logs and full report]({url})")
     return f"<sub>{' · '.join(parts)}</sub>"
+
+
+def safe_url(text: str) -> str:
+    """An address that can stand in a link as it is; empty for any other text."""
+    return text if len(text) < _LOG_LINE_LIMIT and _SAFE_URL.fullmatch(text) else ""
 
 
 def _revision(revision: Revision) -> str:
@@ -133,7 +143,7 @@ def _method(verdict: Verdict) -> list[str]:
     return [
         f"Verdict: {words(verdict.reason)}.",
         f"Rule: at most {100 * verdict.alpha:g}% false alarms over {benchmarks}.",
-        f"Interval: {words(verdict.interval_method, _METHOD_LIMIT)}.",
+        f"Interval: {words(verdict.interval_method, METHOD_LIMIT)}.",
     ]
 
 
@@ -152,7 +162,7 @@ def _times(report: BumpReport) -> str:
 def _repeat(report: BumpReport) -> str:
     """The exact commands; one with an argument that might be an option or more is left out."""
     shas = [one.sha for one in (report.base, report.head) if one is not None]
-    commands = [["pip install", f"ciwm=={report.ciwm_version}"]]
+    commands: list[list[str]] = []
     if shas:
         commands.append(["git fetch origin", *shas])
     if report.sync is not None:
@@ -160,4 +170,7 @@ def _repeat(report: BumpReport) -> str:
     if len(shas) > 1 and report.builds:
         commands.append(["ciwm bench", *shas])
     plain = [" ".join(command) for command in commands if all(map(_PLAIN.fullmatch, command[1:]))]
-    return f"In a checkout of the repository:\n\n{fenced(chr(10).join(plain), 'sh')}"
+    if not plain:
+        return ""
+    where = f"In a checkout of the repository, with ciwm {words(report.ciwm_version, 20)}"
+    return f"{where}:\n\n{fenced(chr(10).join(plain), 'sh')}"

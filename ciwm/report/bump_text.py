@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ciwm.error_line import error_line
 from ciwm.report.bump_answer import answer, next_step, stopped_stages
 from ciwm.report.bump_parts import sided_builds
 from ciwm.report.detail import clipped
@@ -66,8 +67,10 @@ def _show_build(side: str, build: BuildRecord, console: Console) -> None:
     told = f"{side} {build.revision.ref} ({build.revision.sha[:12]}): {build.status}"
     _say(f"{told}, {duration(build.duration_s)}", console)
     if not build.ok:
+        if build.status == "failed":
+            _say(f"  why: {error_line(build.log_tail) or 'its log is empty'}", console)
         for line in build.log_tail[-_LOG_LINES:]:
-            _say(f"  {line}", console)
+            _say(f"  | {line}", console)
         _say(f"  all of its log: {build.log}", console)
 
 

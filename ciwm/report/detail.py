@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 NAME_LIMIT = 160
 SENTENCE_LIMIT = 400
+METHOD_LIMIT = 800  # of how an interval was computed
 
 
 @dataclass(frozen=True)

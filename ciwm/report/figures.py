@@ -52,7 +52,13 @@ def duration(seconds: float) -> str:
 
 
 def harm(row: SeriesVerdict) -> float:
-    """How many times worse head is than base, by the metric's direction; 0 when not measured."""
+    """How many times worse head is than base, by the metric's direction; 0 when not measured.
+
+    Where differences count, as if the threshold in percent stood for the one in the unit.
+    """
+    if row.difference is not None and row.threshold_abs is not None:
+        worse = row.difference if row.better == "lower" else -row.difference
+        return 1 + worse / row.threshold_abs * row.threshold_pct / 100
     if row.ratio is None or row.ratio <= 0:
         return 0.0
     return row.ratio if row.better == "lower" else 1 / row.ratio

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.report.bump_kind import upstream_commits
-from ciwm.report.figures import change, harm, plural
+from ciwm.report.changes import as_decided, seen
+from ciwm.report.figures import harm, plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +54,7 @@ def short(name: str, limit: int = _NAME_LIMIT) -> str:
 
 def rows_of(verdict: Verdict, outcome: SeriesOutcome) -> list[SeriesVerdict]:
     """The series of one outcome, the largest change for the worse first."""
-    rows = [row for row in verdict.series if row.outcome == outcome]
+    rows = [as_decided(row) for row in verdict.series if row.outcome == outcome]
     return sorted(rows, key=harm, reverse=True)
 
 
@@ -107,11 +108,11 @@ def _judged(verdict: Verdict | None) -> str:
 def _words(outcome: SeriesOutcome, rows: list[SeriesVerdict]) -> str:
     """What became of these, the largest change beside it."""
     worst = rows[0]
-    if outcome != "regressed" or not worst.ratio:
+    if outcome != "regressed" or not seen(worst):
         return _BLOCKING[outcome]
     words = "got slower" if all(_is_speed(row.unit) for row in rows) else "got worse"
     first = "worst: " if len(rows) > 1 else ""
-    return f"{words} ({first}{_named(worst)} {change(worst.ratio)})"
+    return f"{words} ({first}{_named(worst)} {seen(worst)})"
 
 
 def _named(row: SeriesVerdict) -> str:

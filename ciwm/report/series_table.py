@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.records import SEVERITY
+from ciwm.report.changes import as_decided, interval, limit, seen
 from ciwm.report.detail import Detail, folded, more, name, table, words
-from ciwm.report.figures import change, harm, plural, quantity
+from ciwm.report.figures import harm, plural, quantity
+from ciwm.report.one_sided import needs_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,9 +35,8 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 
 def by_severity(verdict: Verdict) -> list[SeriesVerdict]:
     """All series: worst outcome first, within one the largest change for the worse first."""
-    return sorted(
-        verdict.series, key=lambda row: (SEVERITY.index(row.outcome), -harm(row), row.series)
-    )
+    rows = [as_decided(row) for row in verdict.series]
+    return sorted(rows, key=lambda row: (SEVERITY.index(row.outcome), -harm(row), row.series))
 
 
 def benchmarks_section(verdict: Verdict, detail: Detail, *, built: bool = True) -> str:
@@ -105,7 +106,7 @@ def _cells(row: SeriesVerdict) -> tuple[str, ...]:
         _value(row.base_value, row.unit),
         _value(row.head_value, row.unit),
         _change(row),
-        _limit(row),
+        limit(row) if row.threshold_abs is None else words(limit(row)),
     )
 
 
@@ -118,14 +119,11 @@ def _value(value: float | None, unit: str) -> str:
 def _change(row: SeriesVerdict) -> str:
     """The change with its interval; where figures do not decide, the reason beside it."""
     reason = words(row.reason.removeprefix(f"{row.series} {row.metric}: "), _REASON_LIMIT)
-    if row.ratio is None:
+    figure, ends = seen(row), interval(row, " … ")
+    if not figure:
         return reason
-    text = f"**{change(row.ratio)}**"
-    if row.ci_low is not None and row.ci_high is not None:
-        text += f" ({change(row.ci_low)} … {change(row.ci_high)})"
-    return text if row.outcome in QUIET | {"regressed"} else f"{text}<br>{reason}"
-
-
-def _limit(row: SeriesVerdict) -> str:
-    sign = "+" if row.better == "lower" else "\N{MINUS SIGN}"
-    return f"{sign}{row.threshold_pct:g}%"
+    if row.ratio is None:  # then a unit, which is anybody's words, is in it
+        figure, ends = words(figure), words(ends)
+    text = f"**{figure}**" + (f" ({ends})" if ends else "")
+    plain = row.outcome in QUIET | {"regressed"} and not needs_words(row)
+    return text if plain else f"{text}<br>{reason}"

@@ -8,6 +8,7 @@ from ciwm.report.detail import Detail, folded, more, name, shortened_lines, tabl
 from ciwm.report.escape import code, fenced
 from ciwm.report.figures import plural
 from ciwm.report.sync_culprits import culprits
+from ciwm.report.sync_history import history_part
 from ciwm.report.sync_patches import patches_section
 from ciwm.report.sync_pulls import pulls_details
 from ciwm.report.sync_states import state_section
@@ -32,6 +33,7 @@ def sync_details(report: SyncReport, detail: Detail) -> str:
             culprits(report.conflicts, detail),
             _hunks(report.conflicts, detail),
         ]
+    parts.append(history_part(report, detail))
     if detail.items and report.carried is not None:
         parts += [_carried(report.carried, detail), state_section(report.carried, detail)]
     if detail.items and report.overlap is not None and report.overlap.paths:

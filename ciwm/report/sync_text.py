@@ -10,11 +10,12 @@ from rich.text import Text
 from ciwm.report.detail import shortened
 from ciwm.report.escape import visible
 from ciwm.report.sync_gate import show_gate
+from ciwm.report.sync_history_text import show_history
 from ciwm.report.sync_patches import show_patches
 from ciwm.report.sync_pulls_text import show_pulls
 from ciwm.report.sync_shape import show_shape
 from ciwm.report.sync_states import show_states
-from ciwm.report.sync_words import answer, facts, scanned, signed
+from ciwm.report.sync_words import answer, authors_hit, facts, scanned, signed
 from ciwm.report.text_table import show_table
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 FILES_SHOWN = 60
 COMMITS_SHOWN = 10
 SUBJECT_LENGTH = 200
+AUTHORS_LENGTH = 100
 OBJECTS_SHOWN = 5
 
 
@@ -39,6 +41,7 @@ def show_sync(report: SyncReport, console: Console) -> None:
     if report.conflicts is not None and report.conflicts.files:
         _show_conflicts(report.conflicts, console)
         _show_culprits(report.conflicts, console)
+    show_history(report, console)
     if report.carried is not None and report.carried.classes:
         rows = [
             (cost.name, str(cost.files), *signed(cost.lines_added, cost.lines_removed))
@@ -90,13 +93,15 @@ def _show_culprits(conflicts: Conflicts, console: Console) -> None:
             culprit.sha[:12],
             f"#{culprit.pr}" if culprit.pr else "",
             str(len(culprit.files)),
+            shortened(authors_hit(culprit), AUTHORS_LENGTH),
             shortened(culprit.subject, SUBJECT_LENGTH),
         )
         for culprit in conflicts.culprits[:FILES_SHOWN]
     ]
     if rows:
         title = "Upstream commits that bring the conflicts, oldest first"
-        show_table(title, ("commit", "PR", "files", "subject"), rows, console)
+        headers = ("commit", "PR", "files", "hits commits of", "subject")
+        show_table(title, headers, rows, console)
         _show_rest(len(conflicts.culprits) - len(rows), "commits", console)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from ciwm.report.figures import plural
@@ -11,12 +13,21 @@ from ciwm.report.sync_states import state_facts
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ciwm.records.sync import Conflicts, SyncReport
+    from ciwm.records.sync import Conflicts, Culprit, SyncReport
+
+AUTHORS_SHOWN = 2
+
+_FULL_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def lines(added: int, removed: int) -> str:
     """Lines added and removed."""
     return f"+{added:,} -{removed:,} lines"
+
+
+def short_ref(ref: str) -> str:
+    """A revision as it was named; a full commit id by its first 12 digits."""
+    return ref[:12] if _FULL_ID.fullmatch(ref) else ref
 
 
 def signed(added: int, removed: int) -> tuple[str, str]:
@@ -28,7 +39,9 @@ def answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:
     """What the merge would cost, in one sentence; `quote` makes names fit the page."""
     if report.patches is not None:
         return patches_answer(report, quote)
-    upstream, downstream = quote(report.upstream.ref), quote(report.downstream.ref)
+    upstream, downstream = (
+        quote(short_ref(ref)) for ref in (report.upstream.ref, report.downstream.ref)
+    )
     if report.behind.commits == 0:
         return f"{downstream} already holds all of {upstream}: nothing to merge."
     conflicts, merging = report.conflicts, f"Merging {upstream} into {downstream}"
@@ -98,7 +111,7 @@ def scanned(conflicts: Conflicts, quote: Callable[[str], str] = str) -> list[str
     sentences = []
     if first is not None:
         sentences.append(
-            f"Merges cleanly up to {quote(first.clean_up_to[:12])} "
+            f"You can merge up to {quote(first.clean_up_to[:12])} cleanly today "
             f"({first.index} of {plural(scan.total, 'main-line commit')}); "
             f"{quote(first.sha[:12])} is the first that conflicts."
         )
@@ -108,3 +121,16 @@ def scanned(conflicts: Conflicts, quote: Callable[[str], str] = str) -> list[str
             "a commit shown may stand for one shortly before it."
         )
     return sentences
+
+
+def authors_hit(culprit: Culprit) -> str:
+    """Whose commits a culprit's conflicts are in: the most commits first, a few of them."""
+    if culprit.hits is None:
+        return "not looked up"
+    commits = Counter(hit.author for hit in culprit.hits)
+    named = [
+        f"{author} ({count})" if count > 1 else author
+        for author, count in commits.most_common(AUTHORS_SHOWN)
+    ]
+    more = len(commits) - AUTHORS_SHOWN
+    return ", ".join(named) + (f" and {more} more" if more > 0 else "")

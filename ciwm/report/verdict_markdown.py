@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.report.detail import Detail, folded, more, words
+from ciwm.report.detail import METHOD_LIMIT, Detail, folded, more, words
 from ciwm.report.figures import plural
 from ciwm.report.series_table import benchmarks_section, by_severity
 
 if TYPE_CHECKING:
-    from ciwm.records import Verdict
+    from ciwm.records import SeriesVerdict, Verdict
 
 SECTION = Detail(rows=20, items=200, hunks=0, log_lines=0)
 _ANSWERS = {
@@ -33,10 +33,19 @@ def verdict_section(verdict: Verdict) -> str:
 def _reasons(verdict: Verdict) -> str:
     rows = by_severity(verdict)
     shown = rows[: SECTION.items]
-    sentences = "\n".join(f"- {row.outcome}: {words(row.reason)}" for row in shown)
+    sentences = "\n".join(_sentence(row) for row in shown)
+    interval = words(verdict.interval_method, METHOD_LIMIT)
     method = (
         f"At most {100 * verdict.alpha:g}% false alarms over "
-        f"{plural(verdict.family_size, 'series')}. Interval: {words(verdict.interval_method)}."
+        f"{plural(verdict.family_size, 'series')}. Interval: {interval}."
     )
     body = f"{sentences}{more(len(shown), len(rows), 'series')}\n\n{method}"
     return folded("Each outcome in a sentence", body)
+
+
+def _sentence(row: SeriesVerdict) -> str:
+    said = f"- {row.outcome}: {words(row.reason)}"
+    tail = row.tail
+    if tail is None or not tail.gated or tail.reason == row.reason:
+        return said
+    return f"{said}\n  - {tail.outcome}: {words(tail.reason)}"

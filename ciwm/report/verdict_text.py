@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ciwm.report.changes import interval, seen
 from ciwm.report.detail import clipped
 from ciwm.report.escape import visible
-from ciwm.report.figures import change, plural, quantity
+from ciwm.report.figures import plural, quantity
+from ciwm.report.one_sided import needs_words
 from ciwm.report.series_table import QUIET, by_severity
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ def show_verdict(verdict: Verdict, console: Console) -> None:
     if len(rows) > _ROWS:
         console.print(f"... and {plural(len(rows) - _ROWS, 'series')} more, none worse than these")
     for row in rows[:_ROWS]:
-        if row.outcome not in QUIET:
+        if row.outcome not in QUIET or needs_words(row):
             _say(console, f"{row.outcome}: {row.reason}")
     for problem in verdict.problems:
         _say(console, f"note: {problem}")
@@ -73,16 +75,11 @@ def _table(rows: list[SeriesVerdict]) -> Table:
 def _cells(row: SeriesVerdict) -> tuple[str, ...]:
     unit = clipped(row.unit, 20)
     values = ["" if v is None else quantity(v, unit) for v in (row.base_value, row.head_value)]
-    interval = (
-        ""
-        if row.ci_low is None or row.ci_high is None
-        else f"{change(row.ci_low)} to {change(row.ci_high)}"
-    )
     return (
         f"{clipped(row.series, _NAME_LIMIT)} {clipped(row.metric, _NAME_LIMIT)}",
         row.outcome,
         *values,
-        "" if row.ratio is None else change(row.ratio),
-        interval,
+        seen(row),
+        interval(row, " to "),
         f"{row.launches.base}+{row.launches.head}",
     )

@@ -4,7 +4,8 @@ The order inside a block is drawn at random by `block_order`, so that, where hea
 each of the six ways to label a block's four launches was equally likely whatever the noise looks
 like. A bet on "head is slower" against those six has expectation one at most; the product over
 blocks therefore reaches 1/a with probability a at most, however often one looks (Ville).
-Everything here is on the log scale of one number a launch, so that units cancel.
+Everything here is on the log scale of one number a launch, so that units cancel; or, where a
+ratio means nothing, on the metric's own scale.
 """
 
 from __future__ import annotations
@@ -31,11 +32,14 @@ ORDERS = tuple(
 MIX = 0.1  # the share of the stake kept out of each bet: one outlier costs a factor 10 at most
 BEST_BLOCK = log((1 - MIX) * len(HEADS) + MIX)  # log evidence of a perfectly separated block
 PRIOR_FREEDOM = 4  # how many degrees of freedom the first guess of the noise is worth
+KNOWN_FREEDOM = 16  # and one that this machine was calibrated to
+LEAST_BET = 2  # launch sds: a smaller change is hardly proved within a budget, so none is bet on
 CLIP = 2  # residuals beyond so many sds count as that many: an outlier must not blind the rest
 PASS_LEVEL = 0.95
+LEAST_NOISE = 30  # the threshold over the least first guess: far below, it was seen too seldom
 LUCK = 0.25  # standard errors by which a forecast lets the change move to the easier side
 FORESEEN = 8  # budgets, beyond which a forecast is not worth its name
-_ROUNDING = 1e-12  # of a log: 1000 -> 1030 is 3 %, in floating point too
+_ROUNDING = 1e-12  # relative: 1000 -> 1030 is 3 %, in floating point too
 
 
 def block_order(seed: int, workload: str, block: int, attempt: int) -> tuple[str, ...]:
@@ -49,8 +53,9 @@ def block_order(seed: int, workload: str, block: int, attempt: int) -> tuple[str
 class Gate:
     """One series under test; feed it blocks with `add`, read `verdict` after each.
 
-    `tests` is the number of series the run gates, `threshold` a ratio (0.03), `alpha` the
-    run's chance of any false alarm, `noise` a first guess of the launch sd. `exact` series are
+    `tests` is the number of series the run gates, `threshold` a ratio (0.03), or a difference where
+    `absolute`, `alpha` the run's chance of any false alarm, `noise` a first guess of the launch sd
+    on the scale of what is added, `freedom` what it is worth. `exact` series are
     counts that no clock reads: where all launches of a side agree, the two values are compared as
     they are. If launches differed by chance all the same, they would part so cleanly with a
     probability of 4^-n at most (n independent launches a side), which is the evidence then.
@@ -62,28 +67,32 @@ class Gate:
     min_launches: int = 4
     max_launches: int = 16
     noise: float = 0.01
+    freedom: int = PRIOR_FREEDOM
     exact: bool = False
+    absolute: bool = False
     base: list[float] = field(default_factory=list, init=False)
     head: list[float] = field(default_factory=list, init=False)
     _slower: float = field(default=0.0, init=False)
     _faster: float = field(default=0.0, init=False)
     verdict: GateVerdict | None = field(default=None, init=False)
     _squares: float = field(default=0.0, init=False)  # clipped residuals, for the next bet
-    _freedom: int = field(default=PRIOR_FREEDOM, init=False)
+    _freedom: int = field(default=0, init=False)
     _residuals: float = field(default=0.0, init=False)  # unclipped, for the report
 
     def __post_init__(self) -> None:
-        positive = (self.tests, self.threshold, self.alpha, self.noise)
+        positive = (self.tests, self.threshold, self.alpha, self.noise, self.freedom)
         if not all(isfinite(value) and value > 0 for value in positive) or self.alpha >= 1:
-            raise ValueError(f"tests, threshold, alpha and noise are positive, not {positive}")
+            raise ValueError(
+                f"tests, threshold, alpha, noise and freedom are positive, not {positive}"
+            )
         if not BLOCK <= self.min_launches <= self.max_launches:
             raise ValueError(f"{self.min_launches} to {self.max_launches} launches is no budget")
-        self._squares = PRIOR_FREEDOM * self.noise**2
+        self._squares, self._freedom = self.freedom * self.noise**2, self.freedom
 
     @property
     def limit(self) -> float:
-        """The threshold as a log ratio."""
-        return log1p(self.threshold)
+        """The threshold on the scale of what is added: a log ratio, or a difference."""
+        return self.threshold if self.absolute else log1p(self.threshold)
 
     @property
     def evidence_needed(self) -> float:
@@ -108,7 +117,7 @@ class Gate:
 
     @property
     def estimate(self) -> float:
-        """Log of head/base: the difference of the medians of launches."""
+        """Log of head/base (a difference where `absolute`): of the medians of launches."""
         return median(self.head) - median(self.base)
 
     @property
@@ -117,12 +126,17 @@ class Gate:
         return sqrt(self._residuals / len(self.base))
 
     @property
+    def noise_learnt(self) -> float:
+        """The launch sd as the next bet takes it: outliers clipped, the first guess weighed in."""
+        return sqrt(self._squares / self._freedom)
+
+    @property
     def constant(self) -> bool:
         """Whether this is a count, and every launch of a side gave the same."""
         return self.exact and len(set(self.base)) == 1 and len(set(self.head)) == 1
 
     def add(self, base: Sequence[float], head: Sequence[float]) -> GateVerdict | None:
-        """Judge with one more block of launch logs; None while more launches are needed.
+        """Judge with one more block of launches; None while more launches are needed.
 
         A later block can still overturn "pass": it says what all launches so far say, and only
         proof stays.
@@ -130,9 +144,9 @@ class Gate:
         if len(base) != BLOCK or len(head) != BLOCK:
             raise ValueError(f"a block is {BLOCK}+{BLOCK} launches, not {len(base)}+{len(head)}")
         if not all(isfinite(value) for value in (*base, *head)):
-            raise ValueError(f"launch logs are finite, not {[*base, *head]}")
+            raise ValueError(f"launches are finite, not {[*base, *head]}")
         variance = self._squares / self._freedom
-        tilt = self.limit / variance
+        tilt = max(self.limit, LEAST_BET * sqrt(variance)) / variance
         changes = _changes(base, head)
         self._slower += _log_payout(tilt, changes)
         self._faster += _log_payout(-tilt, changes)
@@ -155,6 +169,11 @@ class Gate:
         """The log ratio that head stays below with 95 % confidence, one-sided: the pass rule's."""
         mean, error, quantile = trimmed_mean(self._pairs(), PASS_LEVEL)
         return mean + quantile * error
+
+    def improvement_excluded(self) -> bool:
+        """Whether an improvement of the threshold is excluded: the mirror of the pass rule."""
+        mean, error, quantile = trimmed_mean(self._pairs(), PASS_LEVEL)
+        return mean - quantile * error > -self.limit
 
     def launches_needed(self) -> int | None:
         """Launches a side that would probably decide if they go on as they did; None: can't tell.
@@ -198,10 +217,11 @@ class Gate:
 
     def _proved(self) -> tuple[bool, bool]:
         """Whether head is shown to be slower, and faster, by the threshold."""
-        estimate, limit, need = self.estimate, self.limit, self.evidence_needed
-        return (
-            self.evidence >= need and estimate >= limit - _ROUNDING,
-            self.evidence_faster >= need and estimate <= -limit + _ROUNDING,
+        estimate, need = self.estimate, self.evidence_needed
+        size = max(map(abs, (self.base[-1], self.head[-1]))) if self.absolute else 1.0
+        limit = self.limit - _ROUNDING * size
+        return self.evidence >= need and estimate >= limit, (
+            self.evidence_faster >= need and estimate <= -limit
         )
 
     def _parted(self, change: float) -> float:

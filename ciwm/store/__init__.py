@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ciwm.git import Repository
-    from ciwm.records import Run
+    from ciwm.records import Calibration, Run
 
 _BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._/-]*")
 
@@ -27,6 +27,12 @@ class Store(Protocol):
 
     def runs(self) -> Iterator[Run]:
         """All kept runs, by month, machine and id; raises StoreError naming what it cannot read."""
+
+    def add_calibration(self, calibration: Calibration) -> str:
+        """Keep a calibration and return its path, as `add` does a run."""
+
+    def calibrations(self) -> Iterator[Calibration]:
+        """All kept calibrations, by month, machine and id, as `runs` does runs."""
 
     def push(self, remote: str, token: str | None) -> None:
         """Bring to `remote` the runs it lacks; the only method that touches the network.

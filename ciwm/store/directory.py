@@ -9,11 +9,14 @@ import zlib
 from typing import TYPE_CHECKING
 
 from ciwm.errors import StoreError
+from ciwm.records import Calibration, Run
 from ciwm.store.runfile import (
+    CALIBRATIONS,
     MARKER,
     MARKER_BYTES,
     README,
     README_BYTES,
+    RUNS,
     SIZE_LIMIT_BYTES,
     check_marker,
     check_paths,
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from ciwm.records import Run
+    from ciwm.store.runfile import Kept
 
 _TEMPORARY = ".tmp-"
 
@@ -39,7 +42,14 @@ class DirectoryStore:
 
     def add(self, run: Run) -> str:
         """Keep a run; see Store."""
-        path, data = path_of(run), encode(run)
+        return self._keep(run)
+
+    def add_calibration(self, calibration: Calibration) -> str:
+        """Keep a calibration; see Store."""
+        return self._keep(calibration)
+
+    def _keep(self, kept: Kept) -> str:
+        path, data = path_of(kept), encode(kept)
         self._prepare()
         target = self.root / f"{path}.gz"
         # no time stamp: the same run gives the same bytes
@@ -49,12 +59,21 @@ class DirectoryStore:
 
     def runs(self) -> Iterator[Run]:
         """All kept runs; see Store. A directory that does not exist holds none."""
+        for file in self._files(RUNS):
+            yield decode(_unzipped(file), Run, source=str(file))
+
+    def calibrations(self) -> Iterator[Calibration]:
+        """All kept calibrations; see Store."""
+        for file in self._files(CALIBRATIONS):
+            yield decode(_unzipped(file), Calibration, source=str(file))
+
+    def _files(self, kind: str) -> Iterator[Path]:
         if not self.root.exists():
             return
         self._check()
         for path in self._paths():
-            file = self.root / f"{path}.gz"
-            yield decode(_unzipped(file), source=str(file))
+            if path.startswith(f"{kind}/"):
+                yield self.root / f"{path}.gz"
 
     def push(self, remote: str, token: str | None) -> None:
         """Do nothing: a directory is where it is."""

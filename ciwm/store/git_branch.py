@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ciwm.errors import StoreError
+from ciwm.records import Calibration, Run
 from ciwm.store.branch_push import push_files
 from ciwm.store.branch_tree import (
     BranchTree,
@@ -16,13 +17,13 @@ from ciwm.store.branch_tree import (
     read_tree,
     write_blob,
 )
-from ciwm.store.runfile import decode, encode, path_of
+from ciwm.store.runfile import CALIBRATIONS, RUNS, decode, encode, path_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ciwm.git import Repository
-    from ciwm.records import Run
+    from ciwm.store.runfile import Kept
 
 _ATTEMPTS = 40
 _LONGEST_WAIT_S = 0.5
@@ -38,8 +39,15 @@ class GitBranchStore:
 
     def add(self, run: Run) -> str:
         """Keep a run; see Store. Compares and swaps, so that two writers both succeed."""
-        path = path_of(run)
-        blob = write_blob(self.repository, encode(run))
+        return self._keep(run)
+
+    def add_calibration(self, calibration: Calibration) -> str:
+        """Keep a calibration; see Store."""
+        return self._keep(calibration)
+
+    def _keep(self, kept: Kept) -> str:
+        path = path_of(kept)
+        blob = write_blob(self.repository, encode(kept))
         self._refuse_checked_out()
         for attempt in range(_ATTEMPTS):
             local = self._local()
@@ -47,7 +55,7 @@ class GitBranchStore:
                 return path
             start = local or self._fetched()
             parent = start.commit if start else None
-            new = commit_files(self.repository, parent, {path: blob}, f"Add run {run.id}")
+            new = commit_files(self.repository, parent, {path: blob}, f"Add run {kept.id}")
             if move_branch(self.repository, self.branch, new, local.commit if local else None):
                 return path
             time.sleep(random.uniform(0, min(_LONGEST_WAIT_S, 0.01 * 2**attempt)))
@@ -58,6 +66,15 @@ class GitBranchStore:
 
     def runs(self) -> Iterator[Run]:
         """All runs of the branch, here and as last fetched; see Store."""
+        for data, source in self._blobs(RUNS):
+            yield decode(data, Run, source)
+
+    def calibrations(self) -> Iterator[Calibration]:
+        """All calibrations of the branch, here and as last fetched; see Store."""
+        for data, source in self._blobs(CALIBRATIONS):
+            yield decode(data, Calibration, source)
+
+    def _blobs(self, kind: str) -> Iterator[tuple[bytes, str]]:
         trees = [tree for tree in (self._local(), self._fetched()) if tree]
         if not trees and self.repository.lines("remote"):
             raise StoreError(
@@ -65,8 +82,9 @@ class GitBranchStore:
                 f"git fetch origin {self.branch}:refs/remotes/origin/{self.branch} "
                 "(no such branch there means that no run was ever pushed)",
             )
-        for _, (blob, source) in sorted(_joined(trees).items()):
-            yield decode(read_blob(self.repository, blob, source), source)
+        for path, (blob, source) in sorted(_joined(trees).items()):
+            if path.startswith(f"{kind}/"):
+                yield read_blob(self.repository, blob, source), source
 
     def push(self, remote: str, token: str | None) -> None:
         """Bring our runs to the remote's branch; see Store."""

@@ -1,13 +1,13 @@
-"""One run, one file: its place in a store, its bytes, and the marker that says a store is ours."""
+"""One record, one file: its place in a store, its bytes, and the marker that says it is ours."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from ciwm.errors import StoreError, UsageError
-from ciwm.records import Run, parse_record
+from ciwm.records import Calibration, Run, parse_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,42 +22,51 @@ MARKER_BYTES = (json.dumps({"format": "ciwm-store", "version": VERSION}) + "\n")
 README_BYTES = b"""# Runs kept by ciwm
 
 One file a run: `runs/YEAR/MONTH/MACHINE/ID.json`, MACHINE being the fingerprint of the machine it
-was measured on. Files are added and never changed. `ciwm schema Run` says what is in them.
+was measured on; and, under `calibrations/`, one for each time that a revision was measured against
+itself. Files are added and never changed. `ciwm schema Run` and `ciwm schema Calibration` say what
+is in them.
 """
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
-_PATH = re.compile(r"runs/\d{4}/\d{2}/[0-9a-f]{16}/[A-Za-z0-9][A-Za-z0-9._-]{0,119}\.json")
+_PATH = re.compile(
+    r"(runs|calibrations)/\d{4}/\d{2}/[0-9a-f]{16}/[A-Za-z0-9][A-Za-z0-9._-]{0,119}\.json"
+)
+RUNS, CALIBRATIONS = "runs", "calibrations"
+Kept = Run | Calibration
+KeptT = TypeVar("KeptT", Run, Calibration)
 
 
-def path_of(run: Run) -> str:
-    """The run's path in a store: by year, month and fingerprint, so that no folder grows large."""
-    if not _ID.fullmatch(run.id):
+def path_of(kept: Kept) -> str:
+    """The record's path: by year, month and fingerprint, so that no folder grows large."""
+    if not _ID.fullmatch(kept.id):
         raise StoreError(
-            f"the run's id {run.id[:120]!r} cannot name a file",
+            f"the run's id {kept.id[:120]!r} cannot name a file",
             "use letters, digits, '.', '_' and '-' (at most 120)",
         )
-    return f"runs/{run.started_at:%Y/%m}/{run.head.environment.fingerprint}/{run.id}.json"
+    if isinstance(kept, Run):
+        return f"{RUNS}/{kept.started_at:%Y/%m}/{kept.head.environment.fingerprint}/{kept.id}.json"
+    return f"{CALIBRATIONS}/{kept.at:%Y/%m}/{kept.environment.fingerprint}/{kept.id}.json"
 
 
-def encode(run: Run) -> bytes:
-    """The run as one line of JSON with every sample as it was measured."""
-    data = (run.model_dump_json() + "\n").encode()
+def encode(kept: Kept) -> bytes:
+    """The record as one line of JSON; a run with every sample as it was measured."""
+    data = (kept.model_dump_json() + "\n").encode()
     if len(data) > SIZE_LIMIT_BYTES:
         raise StoreError(
-            f"run {run.id} takes {len(data):,} bytes, more than the {SIZE_LIMIT_BYTES:,} a store "
+            f"run {kept.id} takes {len(data):,} bytes, more than the {SIZE_LIMIT_BYTES:,} a store "
             "keeps in one file",
             "lower the workloads' iterations, or split the run",
         )
     return data
 
 
-def decode(data: bytes, source: str) -> Run:
-    """The run in a file; raises StoreError that names `source`."""
+def decode(data: bytes, kind: type[KeptT], source: str) -> KeptT:
+    """The record in a file; raises StoreError that names `source`."""
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         raise StoreError(f"{source} is unreadable: {error}") from error
     try:
-        return parse_record(text, Run, source=source)
+        return parse_record(text, kind, source=source)
     except UsageError as error:
         raise StoreError(error.message, error.hint) from error
 
@@ -85,7 +94,7 @@ def check_marker(data: bytes | None, source: str) -> None:
 
 
 def check_paths(paths: Iterable[str], source: str) -> list[str]:
-    """The paths of runs, sorted; raises StoreError when a file is there that is none of ours."""
+    """The paths of records, sorted; raises StoreError when a file is there that is none of ours."""
     kept = []
     for path in sorted(paths):
         if _PATH.fullmatch(path):

@@ -6,21 +6,21 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ciwm.config import FILE_NAMES, Config, find_config, parse_config, read_config
-from ciwm.errors import GitError, UsageError
-from ciwm.git import without_credentials
+from ciwm.config import FILE_NAMES, Config, find_config, read_config
+from ciwm.errors import ConfigError, GitError, UsageError
+from ciwm.story.bump import Bump
+from ciwm.story.files_at import config_at, path_inside, waivers_at
 from ciwm.story.revisions import (
     BASE_REF,
     HEAD_REF,
-    UPSTREAM_REF,
     Compared,
     fetch_origin,
-    fetch_upstream,
+    fetching,
     named,
     of_pull_request,
     of_push,
 )
-from ciwm.story.telling import Bump
+from ciwm.story.upstream_side import UpstreamSide, upstream_side
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ciwm.config import MetricConfig, WorkloadConfig
     from ciwm.git import Repository
     from ciwm.records.run import Run
-    from ciwm.story.telling import Part
+    from ciwm.story.bump import Part
 
 
 @dataclass(frozen=True)
@@ -70,14 +70,16 @@ def bump_of(job: Job) -> Bump:
         f"comparing {compared.head.ref} with {compared.base.ref}: {compared.why} "
         f"({compared.base.sha[:12]} -> {compared.head.sha[:12]})"
     )
+    upstream = _upstream(job, config)
     return Bump(
         repository=job.repository,
         base=compared.base,
         head=compared.head,
         config=config,
         base_config=base_config,
-        upstream=_upstream(job, config),
-        upstream_name=asked.upstream or _upstream_name(config),
+        upstream=upstream.ref,
+        upstream_name=upstream.name,
+        no_upstream=upstream.why_not,
         directory=asked.directory,
         seed=random.randrange(2**31) if asked.seed is None else asked.seed,
         name=event.repository if event else job.repository.path.name,
@@ -86,6 +88,7 @@ def bump_of(job: Job) -> Bump:
         run_url=event.run_url if event else None,
         keep=_keeper(job, config),
         only=asked.only,
+        waivers=waivers_at(_reading(job), compared.base.sha),
     )
 
 
@@ -129,17 +132,39 @@ def _implied(repository: Repository, event: Event | None) -> Compared:
 
 def _configs(job: Job, compared: Compared) -> tuple[Config, Config]:
     """The head's configuration, and the base's with the policy that was asked for."""
-    if job.asked.config is not None:
-        config = base = read_config(job.asked.config)
-    else:
-        head = config_at(job.repository, compared.head.sha)
-        config = head or find_config(job.repository.path)
-        base = config_at(job.repository, compared.base.sha) or config
-        if base is config:
-            job.say("the base has no configuration: the policy is the head's, this once")
+    config, base = _read_configs(job, compared)
+    if base is None:
+        job.say("the base has no configuration: the policy is the head's, this once")
+        base = config
     gate = base.gate.model_copy(update=job.asked.policy)
     judged = {"gate": gate, "workload": _judged_as(base, config.workload)}
     return config.model_copy(update=judged), base.model_copy(update={"gate": gate})
+
+
+def _read_configs(job: Job, compared: Compared) -> tuple[Config, Config | None]:
+    """What head and base declare; None where the base declares nothing."""
+    names: Sequence[str] = FILE_NAMES
+    if job.asked.config is not None:
+        inside = path_inside(job.repository, job.asked.config)
+        if inside is None:  # nobody can change it by a commit: it is taken as it is
+            config = read_config(job.asked.config)
+            return config, config
+        names = (inside,)
+    repository = _reading(job)
+    head, base = (config_at(repository, side.sha, names) for side in (compared.head, compared.base))
+    if job.asked.config is None:
+        return head or find_config(job.repository.path), base
+    if head is None and base is None:
+        raise ConfigError(
+            f"neither head nor base has a configuration in {names[0]}",
+            "a file of the repository is read from its commits: commit it, or keep it elsewhere",
+        )
+    return head or Config(), base
+
+
+def _reading(job: Job) -> Repository:
+    """The repository, which fetches what a partial clone left out, where we may fetch."""
+    return fetching(job.repository, job.token) if job.asked.fetch else job.repository
 
 
 def _judged_as(base: Config, workloads: Sequence[WorkloadConfig]) -> tuple[WorkloadConfig, ...]:
@@ -160,33 +185,14 @@ def _both(
     return {name: theirs[name] for name in workload.declared_metrics if name in theirs}
 
 
-def config_at(repository: Repository, sha: str) -> Config | None:
-    """The configuration that a commit holds; None where it has none."""
-    for name in FILE_NAMES:
-        found = repository.run("cat-file", "blob", f"{sha}:{name}", check=False)
-        if found.status == 0:
-            config = parse_config(found.stdout, source=f"{sha[:12]}:{name}")
-            if config is not None:
-                return config
-    return None
-
-
-def _upstream(job: Job, config: Config) -> str | None:
-    if job.asked.upstream is not None:
-        return job.asked.upstream
-    if job.asked.fetch and job.event is not None:
-        return fetch_upstream(job.repository, config.upstream, job.say)
-    remote = config.upstream.remote
-    if remote is None:
-        return None
-    known = job.repository.run("rev-parse", "--verify", "--quiet", UPSTREAM_REF, check=False)
-    return UPSTREAM_REF if known.status == 0 else f"{remote}/{config.upstream.branch}"
-
-
-def _upstream_name(config: Config) -> str:
-    """Upstream as people know it, not as we fetched it."""
-    upstream = config.upstream
-    return f"{upstream.remote or without_credentials(upstream.url or '')}/{upstream.branch}"
+def _upstream(job: Job, config: Config) -> UpstreamSide:
+    asked = job.asked
+    if asked.upstream is not None:
+        return UpstreamSide(asked.upstream, asked.upstream)
+    in_actions = job.event is not None
+    return upstream_side(
+        job.repository, config.upstream, job.say, fetch=asked.fetch, must_fetch=in_actions
+    )
 
 
 def _keeper(job: Job, config: Config) -> Callable[[Run], str] | None:

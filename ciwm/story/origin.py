@@ -14,6 +14,8 @@ from ciwm.config import FILE_NAMES, Config, parse_config
 from ciwm.errors import UsageError
 from ciwm.github import approvals, first_parent, open_pulls
 from ciwm.records import Trust
+from ciwm.waivers import FILE_NAME as WAIVERS
+from ciwm.waivers import Waiver, parse_waivers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from ciwm.github import GitHub, OpenPull, Tip
 
 ENVIRONMENT = "ciwm-fork"  # whose reviewers approve a fork's run
-POLICY_FILES = FILE_NAMES
+POLICY_FILES = (*FILE_NAMES, WAIVERS)
 _FOR_PULLS = ("pull_request", "pull_request_target", "pull_request_review")
 _QUEUE = re.compile(r"gh-readonly-queue/(.+)/pr-\d+-[0-9a-f]{40,64}")
 _NOT_RUN = ("action_required", "skipped", "stale")
@@ -51,6 +53,12 @@ class Origin:
                 if config is not None:
                     return config
         return Config()
+
+    @property
+    def waivers(self) -> tuple[Waiver, ...]:
+        """The waivers of the base; raises ConfigError when they cannot be read."""
+        text = self.policy.files.get(WAIVERS)
+        return () if text is None else parse_waivers(text.encode(), f"{self.policy_name}:{WAIVERS}")
 
 
 @dataclass(frozen=True)

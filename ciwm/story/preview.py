@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from ciwm.config import find_config
 from ciwm.errors import NO, GitError, UsageError
 from ciwm.report.figures import plural
-from ciwm.story.job import Asked, Job, bump_of, config_at
-from ciwm.story.revisions import UPSTREAM_REF, fetch_upstream
+from ciwm.story.files_at import config_at
+from ciwm.story.job import Asked, Job, bump_of
 from ciwm.story.telling import Story, tell
+from ciwm.story.upstream_side import UpstreamSide, upstream_side
 
 if TYPE_CHECKING:
     import threading
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from ciwm.config import Config
     from ciwm.git import Repository
     from ciwm.records import BumpReport
+    from ciwm.story.bump import Part
 
 PREVIEW_REF = "refs/ciwm/preview"
 _IDENTITY = {
@@ -46,6 +47,7 @@ class Preview:
     culprits_s: float
     name: str | None = None
     run_url: str | None = None
+    in_actions: bool = False  # where a fetch that fails must not go unnoticed
 
 
 @dataclass(frozen=True)
@@ -65,31 +67,32 @@ def preview(asked: Preview, watched: Watched) -> BumpReport:
     """
     repository = asked.repository
     base = repository.commit(asked.base)
-    config = config_at(repository, base) or find_config(repository.path)
-    upstream = _upstream(asked, config, watched.say)
-    tip = repository.commit(upstream)
+    side = _upstream(asked, base, watched.say)
+    tip = repository.commit(side.ref or "")
     if _holds(repository, base, tip):
-        return _told(asked, watched, upstream, base, base)
-    merged = _merge(repository, base, tip, upstream)
+        return _told(asked, watched, side, base, base)
+    merged = _merge(repository, base, tip, side.name)
     if merged is None:
-        return _conflicting(_told(asked, watched, upstream, base, base))
-    watched.say(f"{upstream} ({tip[:12]}) merges into {base[:12]}: {merged[:12]}")
-    return _told(asked, watched, upstream, base, merged)
+        return _conflicting(_told(asked, watched, side, base, base))
+    watched.say(f"{side.name} ({tip[:12]}) merges into {base[:12]}: {merged[:12]}")
+    return _told(asked, watched, side, base, merged)
 
 
-def _upstream(asked: Preview, config: Config, say: Callable[[str], None]) -> str:
+def _upstream(asked: Preview, base: str, say: Callable[[str], None]) -> UpstreamSide:
     if asked.upstream is not None:
-        return asked.upstream
-    if config.upstream.style in ("plugin", "patches"):
+        return UpstreamSide(asked.upstream, asked.upstream)
+    config = (config_at(asked.repository, base) or find_config(asked.repository.path)).upstream
+    if config.style in ("plugin", "patches"):
         raise UsageError(
-            f"upstream is not merged into a downstream of style {config.upstream.style}",
+            f"upstream is not merged into a downstream of style {config.style}",
             "ciwm sync-report tells what its next bump costs",
         )
-    if asked.fetch and (fetched := fetch_upstream(asked.repository, config.upstream, say)):
-        return fetched
-    if config.upstream.remote is not None:
-        return f"{config.upstream.remote}/{config.upstream.branch}"
-    raise UsageError("no upstream is configured", "[upstream] url or remote, or --upstream REV")
+    side = upstream_side(
+        asked.repository, config, say, fetch=asked.fetch, must_fetch=asked.in_actions
+    )
+    if side.ref is None:
+        raise UsageError(side.why_not, "[upstream] url or remote in ciwm.toml, or --upstream REV")
+    return side
 
 
 def _holds(repository: Repository, tip: str, commit: str) -> bool:
@@ -114,43 +117,27 @@ def _merge(repository: Repository, base: str, tip: str, upstream: str) -> str | 
     return commit
 
 
-def _told(asked: Preview, watched: Watched, upstream: str, base: str, head: str) -> BumpReport:
+def _told(asked: Preview, watched: Watched, side: UpstreamSide, base: str, head: str) -> BumpReport:
+    only: Part | None = "sync" if head == base else None
     job = Job(
         repository=asked.repository,
         event=None,
-        asked=Asked(
-            base=base,
-            head=head,
-            upstream=upstream,
-            config=None,
-            fetch=False,
-            directory=asked.directory,
-            seed=asked.seed,
-            policy={},
-            only="sync" if head == base else None,
-        ),
+        asked=Asked(base, head, side.ref, None, False, asked.directory, asked.seed, {}, only),  # noqa: FBT003
         token=None,
         say=watched.say,
     )
     bump = bump_of(job)
+    effort = bump.config.sync.model_copy(update={"culprits_s": asked.culprits_s})
     named = replace(
         bump,
+        config=bump.config.model_copy(update={"sync": effort}),
         base=bump.base.model_copy(update={"ref": asked.base}),
         head=bump.head.model_copy(update={"ref": asked.base if head == base else PREVIEW_REF}),
         name=asked.name or bump.name,
         run_url=asked.run_url,
-        upstream_name=bump.upstream_name if upstream != UPSTREAM_REF else _configured(asked, base),
-        culprits_s=asked.culprits_s if head == base else 0,
+        upstream_name=side.name,
     )
     return tell(Story(named, watched.stop, watched.say, watched.fold))
-
-
-def _configured(asked: Preview, base: str) -> str:
-    """Upstream by the name people know, not by our ref."""
-    from ciwm.git import without_credentials  # noqa: PLC0415
-
-    upstream = (config_at(asked.repository, base) or find_config(asked.repository.path)).upstream
-    return f"{upstream.remote or without_credentials(upstream.url or '')}/{upstream.branch}"
 
 
 def _conflicting(report: BumpReport) -> BumpReport:

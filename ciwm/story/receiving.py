@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ciwm import __version__
 from ciwm.errors import CiwmError, UsageError
+from ciwm.policy import Waivers
 from ciwm.records.bump import BumpReport, Stage
 from ciwm.story.ending import conclusion_of, could_not_begin, exit_code_of
 
@@ -25,7 +26,9 @@ def received(handed: Handed, origin: Origin) -> BumpReport:
     be read.
     """
     claims, config = handed.report, origin.config
-    verdict = _judged(handed, config)
+    now = datetime.now(timezone.utc)
+    waivers = Waivers(origin.waivers, now.date())
+    verdict = _judged(handed, config, waivers)
     sync = _sync_judged(claims.sync, config)
     stages = (*claims.stages, *_left_out(handed, config))
     exit_code = exit_code_of(
@@ -38,7 +41,7 @@ def received(handed: Handed, origin: Origin) -> BumpReport:
     )
     found = conclusion_of(verdict, exit_code)
     report = BumpReport(
-        generated_at=datetime.now(timezone.utc),
+        generated_at=now,
         ciwm_version=__version__,
         repository=origin.repository,
         base=claims.base,
@@ -74,7 +77,7 @@ def refused(error: CiwmError, origin: Origin) -> BumpReport:
     )
 
 
-def _judged(handed: Handed, config: Config) -> Verdict | None:
+def _judged(handed: Handed, config: Config, waivers: Waivers) -> Verdict | None:
     from ciwm.launch.series import family  # noqa: PLC0415  each stage loads what it needs
     from ciwm.policy import decide  # noqa: PLC0415
     from ciwm.policy.rejudge import replanned  # noqa: PLC0415
@@ -84,7 +87,7 @@ def _judged(handed: Handed, config: Config) -> Verdict | None:
     declared = family(config.workload, config.gate)
     run = replanned(handed.run, declared, config.gate)
     try:
-        return decide(run, config.gate)
+        return decide(run, config.gate, waivers=waivers if waivers.list else None)
     except (ArithmeticError, ValueError) as error:
         raise UsageError(
             f"the figures of run/run.json cannot be judged: {type(error).__name__}"

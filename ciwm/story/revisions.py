@@ -106,6 +106,11 @@ def _authorized(repository: Repository, token: str | None) -> Repository:
     return repository.with_settings(token_settings(url, token))
 
 
+def fetching(repository: Repository, token: str | None) -> Repository:
+    """The same repository, which fetches a missing object of a partial clone when it is read."""
+    return _authorized(repository, token).with_variables(GIT_NO_LAZY_FETCH="0")
+
+
 def fetch_upstream(
     repository: Repository, upstream: UpstreamConfig, say: Callable[[str], None]
 ) -> str | None:

@@ -9,7 +9,7 @@ import time
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from ciwm import __version__
 from ciwm.errors import CiwmError
@@ -20,46 +20,12 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
-    from ciwm.config import Config
-    from ciwm.git import Repository
     from ciwm.records.build import BuildRecord, Revision
     from ciwm.records.run import Run
     from ciwm.records.sync import SyncReport
     from ciwm.records.verdict import Verdict
-
-
-Part = Literal["sync", "bench"]
-
-
-@dataclass(frozen=True)
-class Bump:
-    """What is compared, by which configuration, and where the records go.
-
-    `base_config` builds the base and holds the gate's policy; `config` builds the head and
-    declares the workloads: a pull request may not loosen its own gate. `keep` puts the run into
-    the store and says where; None where the job is not trusted to. `only` one part may be asked
-    for: what upstream costs, or the builds and their benchmark. `culprits_s` seconds may go into
-    finding the upstream commits that conflict with base.
-    """
-
-    repository: Repository
-    base: Revision
-    head: Revision
-    config: Config
-    base_config: Config
-    upstream: str | None
-    upstream_name: str
-    directory: Path
-    seed: int
-    name: str
-    pull_request: int | None = None
-    check_sha: str | None = None
-    run_url: str | None = None
-    keep: Callable[[Run], str] | None = None
-    only: Part | None = None
-    culprits_s: float = 0
+    from ciwm.story.bump import Bump, Part
 
 
 def _unfolded(_title: str) -> AbstractContextManager[None]:
@@ -136,12 +102,15 @@ def tell(story: Story) -> BumpReport:
 def _sync(story: Story) -> None:
     bump = story.bump
     if bump.upstream is None:
-        story.skip("sync", "no upstream is configured")
+        story.skip("sync", bump.no_upstream or "no upstream is configured")
         return
     with story.stage("sync"):
-        story.sync_base = _sync_cost(story, bump.upstream, bump.base, bump.culprits_s)
+        effort = bump.config.sync
+        story.sync = _sync_cost(
+            story, bump.upstream, bump.head, effort.culprits_s, history_s=effort.history_s
+        )
         same = bump.head.sha == bump.base.sha
-        story.sync = story.sync_base if same else _sync_cost(story, bump.upstream, bump.head)
+        story.sync_base = story.sync if same else _sync_cost(story, bump.upstream, bump.base)
         _save(story, "sync-base.json", story.sync_base.to_json())
         _save(story, "sync.json", story.sync.to_json())
     if _over_budget(story) and story.stages[-1].status == "done":
@@ -157,7 +126,12 @@ def _over_budget(story: Story) -> bool:
 
 
 def _sync_cost(
-    story: Story, upstream: str, downstream: Revision, culprits_s: float = 0
+    story: Story,
+    upstream: str,
+    downstream: Revision,
+    culprits_s: float = 0,
+    *,
+    history_s: float | None = None,
 ) -> SyncReport:
     from ciwm.policy.sync_gate import judged  # noqa: PLC0415
     from ciwm.upstream.classes import path_classifier  # noqa: PLC0415
@@ -170,6 +144,7 @@ def _sync_cost(
         config=story.bump.config.upstream,
         now=datetime.now(timezone.utc),
         culprits_s=culprits_s,
+        history_s=history_s,
     )
     shown = report.upstream.model_copy(update={"ref": story.bump.upstream_name})
     ours = report.downstream.model_copy(update={"ref": downstream.ref})
@@ -196,9 +171,10 @@ def _build(story: Story) -> None:
 
 def _bench(story: Story) -> None:
     from ciwm.bench.measure import BenchRequest, measure  # noqa: PLC0415
+    from ciwm.story.calibrating import known_calibration  # noqa: PLC0415
 
     bump = story.bump
-    if not bump.config.workload:
+    if not bump.config.workload and not bump.base_config.workload:
         story.skip("bench", "no workload is declared: add [[workload]] to ciwm.toml")
         return
     if len(story.builds) != 2 or story.stop.is_set():  # noqa: PLR2004  base and head
@@ -208,7 +184,10 @@ def _bench(story: Story) -> None:
         story.run = measure(
             BenchRequest(
                 repository=bump.repository,
-                config=bump.config,
+                config=bump.config.model_copy(update={"gate": bump.base_config.gate}),
+                base_config=bump.base_config,
+                base_decides=True,
+                calibration=known_calibration(bump.repository, bump.base_config, story.progress),
                 base=base,
                 head=head,
                 workloads_from=bump.head,
@@ -221,13 +200,15 @@ def _bench(story: Story) -> None:
 
 
 def _gate(story: Story) -> None:
-    from ciwm.policy import decide  # noqa: PLC0415
+    from ciwm.policy import Waivers, decide  # noqa: PLC0415
 
     run = story.run
     if run is None:
         return
     with story.stage("gate"):
-        story.verdict = decide(run, story.bump.base_config.gate)
+        waivers = Waivers(story.bump.waivers, datetime.now(timezone.utc).date())
+        gate = story.bump.base_config.gate
+        story.verdict = decide(run, gate, waivers=waivers if waivers.list else None)
         _save(story, "verdict.json", story.verdict.to_json())
 
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ciwm.records.sync import Culprit, FirstConflict, Scan
+from ciwm.upstream.mainline.kept_scan import Shelf
+from ciwm.upstream.mainline.line import Line
+from ciwm.upstream.mainline.owners import Owners
+from ciwm.upstream.mainline.search import search
+from ciwm.upstream.mainline.spans import rises
+from ciwm.upstream.mainline.walk import walk
 from ciwm.upstream.names import readable_text
 from ciwm.upstream.reading import read
-from ciwm.upstream.scan import Line, find_changes, first_conflict, intervals
+from ciwm.upstream.web import web_address
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ciwm.git import Repository
     from ciwm.records.sync import Conflicts
+    from ciwm.upstream.mainline.spans import Rise
     from ciwm.upstream.measure import Measured
 
 # A squashed pull request's subject, a merge's subject, and what PyTorch's merge bot writes.
@@ -23,81 +29,98 @@ _SUBJECTS = re.compile(r"\(#(\d+)\)\s*$|^Merge pull request #(\d+)")
 _RESOLVED = re.compile(r"^Pull Request resolved: \S+/pull/(\d+)\s*$", re.MULTILINE)
 
 
-def with_culprits(
-    repository: Repository, measured: Measured, conflicts: Conflicts, budget_s: float
-) -> Conflicts:
-    """The forecast with its first conflict and culprits, looked for in about `budget_s` seconds.
+class Found(NamedTuple):
+    """The forecast with its first conflict and culprits, and what a reader should know."""
 
-    A clean forecast has none. `repository` fetches nothing. Raises GitError when a merge on the
-    way cannot be made.
+    conflicts: Conflicts
+    notes: tuple[str, ...] = ()
+
+
+def with_culprits(
+    repository: Repository,
+    measured: Measured,
+    conflicts: Conflicts,
+    budget_s: float,
+    url: str | None = None,
+) -> Found:
+    """The first conflict and the culprits, looked for in about `budget_s` seconds.
+
+    A clean forecast has none. `repository` fetches nothing; `url` is upstream's, where
+    configuration has one. What is found is kept for the next report. Raises GitError when a merge
+    on the way cannot be made.
     """
     if not conflicts.files:
-        return conflicts
-    pair = measured.pair
+        return Found(conflicts)
+    pair, base = measured.pair, measured.merge_bases[0]
     commits = measured.commits.history.main_line(pair.upstream)[::-1]
-    line = Line(repository, pair.downstream, commits, budget_s)
-    index = first_conflict(line)
+    line = Line(repository, base, pair.downstream, commits, budget_s)
+    shelf = Shelf(repository, base, pair.downstream)
+    notes = [shelf.take(line)]
+    kept = len(line.known)
     # The tip's answer is there already; it is what the culprits have to add up to.
-    line.tried[len(commits) - 1] = frozenset(file.path for file in conflicts.files)
-    if index is not None:
-        find_changes(line)
+    line.known[len(commits) - 1] = frozenset(file.path for file in conflicts.files)
+    if _one_base(measured):
+        notes.append(walk(line))
+    else:
+        search(line)
+    found = _with_findings(line, conflicts, kept)
+    culprits = _culprits(line, shelf, web_address(repository, pair.upstream_ref, url))
+    notes += [_failures(line), shelf.put(line)]
+    return Found(
+        found.model_copy(update={"culprits": culprits if found.first else ()}),
+        tuple(note for note in notes if note),
+    )
+
+
+def _one_base(measured: Measured) -> bool:
+    """Whether every commit of the main line has the one merge base, right before its first."""
+    pair, history = measured.pair, measured.commits.history
+    first = history.main_line(pair.upstream)[-1:]
+    return [history.upstream[sha][:1] for sha in first] == [measured.merge_bases]
+
+
+def _with_findings(line: Line, conflicts: Conflicts, kept: int) -> Conflicts:
+    index, total, tried = line.first, len(line.commits), len(line.known)
     first = None
     if index is not None:
-        before = commits[index - 1] if index else measured.merge_bases[0]
-        first = FirstConflict(sha=commits[index], index=index, clean_up_to=before)
-    tried = len(line.tried)
-    return conflicts.model_copy(
-        update={
-            "first": first,
-            "culprits": _culprits(repository, line) if first else (),
-            "scan": Scan(tried=tried, total=len(commits), sampled=tried < len(commits)),
-        }
+        before = line.commits[index - 1] if index else line.base
+        first = FirstConflict(sha=line.commits[index], index=index, clean_up_to=before)
+    scan = Scan(
+        tried=tried,
+        total=total,
+        sampled=tried < total,
+        merged=len(line.merged),
+        kept=min(kept, tried),
     )
+    return conflicts.model_copy(update={"first": first, "scan": scan})
 
 
-def _culprits(repository: Repository, line: Line) -> tuple[Culprit, ...]:
-    spans = _spans(line)
-    messages = _messages(repository, [line.commits[span.later] for span in spans])
+def _failures(line: Line) -> str:
+    words = [message for message in line.failed.values() if message]
+    return f"git failed at {len(words)} merges on the way: {words[0]}" if words else ""
+
+
+def _culprits(line: Line, shelf: Shelf, address: str | None) -> tuple[Culprit, ...]:
+    found = rises(line)
+    messages = _messages(line.repository, [line.commits[rise.later] for rise in found])
+    hits = Owners(line, shelf).hits(found)
     return tuple(
-        Culprit(
-            sha=line.commits[span.later],
-            subject=readable_text(message.partition("\n")[0]),
-            pr=pull_request(message),
-            files=tuple(sorted(span.files)),
-            span=span.later - span.earlier,
-        )
-        for span, message in zip(spans, messages, strict=True)
+        _culprit(line, rise, message, address).model_copy(update={"hits": hit})
+        for rise, message, hit in zip(found, messages, hits, strict=True)
     )
 
 
-@dataclass(frozen=True)
-class _Span:
-    """From one commit tried to the next, more files conflict; `files` are those added."""
-
-    earlier: int
-    later: int
-    files: set[str]
-
-
-def _spans(line: Line) -> list[_Span]:
-    """Where the number of conflicting files rises.
-
-    Where some come and as many go, a conflict has moved with its file (renamed, split): the new
-    name goes to the commit that brought the old one.
-    """
-    spans: list[_Span] = []
-    origin: dict[str, _Span] = {}
-    for earlier, later in intervals(line):
-        before, after = line.at(earlier), line.at(later)
-        if len(after) > len(before):
-            spans.append(_Span(earlier, later, set(after - before)))
-            origin.update(dict.fromkeys(after - before, spans[-1]))
-            continue
-        moved_from = [origin[path] for path in sorted(before - after) if path in origin]
-        for path in after - before if moved_from else ():
-            origin[path] = moved_from[0]
-            moved_from[0].files.add(path)
-    return spans
+def _culprit(line: Line, rise: Rise, message: str, address: str | None) -> Culprit:
+    sha, pr = line.commits[rise.later], pull_request(message)
+    page = f"pull/{pr}" if pr else f"commit/{sha}"
+    return Culprit(
+        sha=sha,
+        subject=readable_text(message.partition("\n")[0]),
+        pr=pr,
+        files=tuple(sorted(rise.files)),
+        span=rise.later - rise.earlier,
+        url=f"{address}/{page}" if address else None,
+    )
 
 
 def pull_request(message: str) -> int | None:

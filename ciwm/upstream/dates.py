@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 def committed_at(repository: Repository, shas: Sequence[str]) -> dict[str, datetime]:
     """Committer dates in UTC, by sha."""
-    found = read(repository, "rev-list", "--no-walk", "--format=%H %ct", *shas)
+    if not shas:
+        return {}
+    asked = "".join(f"{sha}\n" for sha in shas).encode()
+    found = read(repository, "rev-list", "--no-walk", "--format=%H %ct", "--stdin", stdin=asked)
     pairs = (line.split() for line in found.text.splitlines() if not line.startswith("commit "))
     return {sha: moment(seconds) for sha, seconds in pairs}
 

@@ -16,6 +16,7 @@ from ciwm.upstream.measure import LISTED_COMMITS, measure
 from ciwm.upstream.names import readable_path
 from ciwm.upstream.shape import fork_shape
 from ciwm.upstream.states import with_states
+from ciwm.upstream.syncs.section import with_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -41,8 +42,17 @@ class Told:
     path_class: Callable[[str], str]
 
 
+@dataclass(frozen=True)
+class Effort:
+    """How long the costly parts may take; None: no past syncs at all. `url` is upstream's."""
+
+    culprits_s: float = 0
+    history_s: float | None = None
+    url: str | None = None
+
+
 def fork_report(
-    repository: Repository, ground: Ground, told: Told, culprits_s: float = 0
+    repository: Repository, ground: Ground, told: Told, effort: Effort | None = None
 ) -> SyncReport:
     """The report on a downstream with a history to compare; see `report.sync_report`.
 
@@ -54,23 +64,27 @@ def fork_report(
             shape = fork_shape(scratch, ground, measured)
             report = with_states(scratch, measured, assemble(measured, shape, told))
             report = with_markers(scratch, measured, report)
-        if culprits_s <= 0 or report.conflicts is None:
+        effort = effort or Effort()
+        if effort.culprits_s > 0 and report.conflicts is not None:
+            report = _with_culprits(joined, measured, report, effort)
+        if effort.history_s is None:
             return report
-        return _with_culprits(joined, measured, report, culprits_s)
+        return with_history(joined, measured, report, effort.history_s)
 
 
 def _with_culprits(
-    offline: Repository, measured: Measured, report: SyncReport, culprits_s: float
+    offline: Repository, measured: Measured, report: SyncReport, effort: Effort
 ) -> SyncReport:
     if report.conflicts is None or report.partial:
         note = "culprits are not looked for where file contents are missing"
         return report.model_copy(update={"notes": (*report.notes, note)})
     try:
-        conflicts = with_culprits(offline, measured, report.conflicts, culprits_s)
+        found = with_culprits(offline, measured, report.conflicts, effort.culprits_s, effort.url)
     except GitError as error:
         note = f"culprits could not be looked for: {error.message}"
         return report.model_copy(update={"notes": (*report.notes, note)})
-    return report.model_copy(update={"conflicts": conflicts})
+    notes = (*report.notes, *found.notes)
+    return report.model_copy(update={"conflicts": found.conflicts, "notes": notes})
 
 
 def assemble(measured: Measured, shape: Shape, told: Told) -> SyncReport:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ciwm.errors import GitError, UsageError
+from ciwm.git import without_credentials
 from ciwm.upstream.reading import read
 
 if TYPE_CHECKING:
@@ -97,12 +98,23 @@ def _no_remote(repository: Repository, remote: str, config: UpstreamConfig) -> U
     if remote in remotes:
         return UsageError(f"the remote {remote} was never fetched", f"git fetch {remote}")
     add = f"git remote add {remote} {config.url or 'URL'} && git fetch {remote}"
+    if config.url is not None and config.remote is None:
+        return _not_fetched(config.url, remote, config.branch)
     there = f"(remotes: {', '.join(remotes) or 'none'})"
     if config.remote is not None:
         return UsageError(f"there is no remote {remote}, which [upstream] names {there}", add)
     return UsageError(
         f"which upstream? there is no remote named upstream {there}",
         f"{add}, or name a revision: ciwm sync-report REV",
+    )
+
+
+def _not_fetched(url: str, remote: str, branch: str) -> UsageError:
+    shown = without_credentials(url)
+    return UsageError(
+        f"{shown}, which [upstream] url names, was not fetched: no remote has that address",
+        f"git remote add {remote} {shown} && git fetch {remote} {branch}, "
+        "or name a revision: ciwm sync-report REV",
     )
 
 

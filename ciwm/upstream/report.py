@@ -8,7 +8,7 @@ from ciwm.errors import UsageError
 from ciwm.records.sync import Downstream, Upstream
 from ciwm.upstream.classes import path_classifier
 from ciwm.upstream.dates import committed_at
-from ciwm.upstream.fork import Told, fork_report
+from ciwm.upstream.fork import Effort, Told, fork_report
 from ciwm.upstream.names import readable_text
 from ciwm.upstream.pair import find_pair
 from ciwm.upstream.patch_queue.ground import is_patch_queue
@@ -36,11 +36,13 @@ def sync_report(
     config: UpstreamConfig,
     now: datetime,
     culprits_s: float = 0,
+    history_s: float | None = None,
 ) -> SyncReport:
     """What `downstream` carries and what merging `upstream` would cost.
 
     With `culprits_s`, about that many seconds more go into finding the upstream commits that bring
-    the conflicts.
+    the conflicts; with `history_s`, even 0, past syncs are told, and about that many seconds go
+    into replaying those that no earlier report has.
 
     Reads only: no ref, index, work tree, configuration or object store changes, and nothing is
     fetched. Raises UsageError for revisions that cannot be compared, GitError for a shallow clone
@@ -56,7 +58,7 @@ def sync_report(
         raise _only_forks(ground)
     upstream_revision, downstream_revision = _revisions(offline, pair)
     told = Told(repository_name(offline), upstream_revision, downstream_revision, now, path_class)
-    return fork_report(offline, ground, told, culprits_s)
+    return fork_report(offline, ground, told, Effort(culprits_s, history_s, config.url))
 
 
 def _only_forks(ground: Ground) -> UsageError:

@@ -66,7 +66,7 @@ def downstream(tmp_path: Path, github: GitHubBed) -> Downstream:
     fork = make_example(tmp_path / "example").fork.path
     origin = tmp_path / "origin.git"
     git(tmp_path, "init", "-q", "--bare", str(origin))
-    git(fork, "remote", "add", "origin", github.remote_url)
+    git(fork, "remote", "set-url", "origin", github.remote_url)
     # the runner learns the repository's name from the URL, git is sent to the folder
     git(fork, "config", f"url.file://{origin}.insteadOf", github.remote_url)
     workflow = fork / ".github" / "workflows" / "ciwm.yml"

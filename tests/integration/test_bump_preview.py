@@ -61,7 +61,7 @@ def test_an_upstream_that_merges_is_built_and_is_no_branch(fork: Path, tmp_path:
     head, branches = git(fork, "rev-parse", "HEAD"), git(fork, "for-each-ref", "refs/heads")
     assert run(["bump-preview", "--out", str(tmp_path / "out")]) == 0
     told = report(tmp_path / "out")
-    assert [build.status for build in told.builds] == ["built", "built"]
+    assert [build.ok for build in told.builds] == [True, True]
     merged = git(fork, "rev-parse", "refs/ciwm/preview")
     assert told.head is not None
     assert told.head.sha == merged
@@ -99,5 +99,6 @@ def test_no_upstream_and_an_unknown_one_are_one_line(
     assert "no such revision: upstream/nope" in capsys.readouterr().err
     git(tmp_path / "example" / "fork", "rm", "-q", "ciwm.toml")
     git(tmp_path / "example" / "fork", "commit", "-qm", "No configuration")
+    git(tmp_path / "example" / "fork", "remote", "remove", "upstream")
     assert run(["bump-preview"]) == 2
     assert "no upstream is configured" in capsys.readouterr().err

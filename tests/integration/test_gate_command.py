@@ -374,3 +374,42 @@ def test_help_names_every_outcome(capsys: pytest.CaptureFixture[str]) -> None:
     out = " ".join(capsys.readouterr().out.split())
     for word in ("regressed", "failed", "missing", "void", "inconclusive", "unchanged"):
         assert word in out
+
+
+def test_a_second_run_confirms_what_waits_for_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ciwm.toml").write_text("[gate]\nconfirm = true\n")
+    first = str(written(tmp_path, slower()))
+    (tmp_path / "again").mkdir()
+    other = RunBuilder(seed=21).blocks(6, 1.0, 1.06).run().model_copy(update={"id": "r2"})
+    (tmp_path / "again" / "run.json").write_text(other.to_json())
+    assert ciwm(["gate", first]) == 0
+    assert "inconclusive: needs confirmation: decode/b1" in capsys.readouterr().out
+    assert ciwm(["gate", first, "--confirm", str(tmp_path / "again")]) == 1
+    assert "confirmed: the second run saw +6.0 %" in capsys.readouterr().out
+    assert ciwm(["gate", first, "--confirm", first]) == 2
+    assert "a run cannot confirm itself" in capsys.readouterr().err
+
+
+def test_a_confirmation_of_samples_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = sampled(rows("a", 1.0), tmp_path / "s.csv")
+    assert ciwm([*arguments, "--confirm", "r.json"]) == 2
+    assert "--confirm RUN2 is for a RUN" in capsys.readouterr().err
+
+
+def test_a_waiver_beside_the_configuration_lets_a_regression_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(written(tmp_path, slower()))
+    (tmp_path / "ciwm-waivers.toml").write_text(
+        '[[waiver]]\nseries = "decode"\nceiling = "7%"\nreason = "NaN checks"\n'
+        'author = "@jane"\nissue = "#12"\nexpires = 9999-12-31\n'
+    )
+    assert ciwm(["gate", path]) == 0
+    out = capsys.readouterr().out
+    assert "waived: waived up to 7 % until 9999-12-31 by @jane (NaN checks; #12)" in out
+    assert ciwm(["gate", path, "--markdown"]) == 0
+    assert "@jane" not in capsys.readouterr().out

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ciwm.actions import Event, PullRequest
-from ciwm.errors import ConfigError, UsageError
+from ciwm.errors import ConfigError, GitError, UsageError
 from ciwm.git import Repository
 from ciwm.story.job import Asked, Job, bump_of
 
@@ -142,3 +142,84 @@ def test_upstream_is_the_configured_remotes_branch_unless_it_was_fetched(checkou
     bump = bump_of(job(checkout, base=sha, head=sha))
     assert (bump.upstream, bump.upstream_name) == ("refs/ciwm/upstream", "up/dev")
     assert bump_of(job(checkout, base=sha, head=sha, upstream="v2")).upstream == "v2"
+
+
+def partial_clone(checkout: Path) -> Path:
+    """A clone with the head checked out and without the files that only the base has."""
+    git(checkout, "config", "uploadpack.allowFilter", "true")
+    git(checkout, "config", "uploadpack.allowAnySHA1InWant", "true")
+    clone = checkout.parent / "clone"
+    url = checkout.as_uri()
+    git(checkout.parent, "clone", "-q", "--filter=blob:none", "--branch=pull", url, str(clone))
+    return clone
+
+
+def test_in_a_partial_clone_the_policy_is_fetched_from_the_base(checkout: Path) -> None:
+    commit(checkout, f'[gate]\nthreshold = "2%"\n{WORKLOAD}')
+    git(checkout, "switch", "-q", "-c", "pull")
+    head = commit(checkout, f'[gate]\nthreshold = "90%"\n{WORKLOAD}')
+    bump = bump_of(job(partial_clone(checkout), pull_request_event(head), fetch=True))
+    assert bump.base_config.gate.threshold_pct == 2
+
+
+@pytest.mark.parametrize("name", ["ciwm.toml", "ciwm-waivers.toml"])
+def test_a_policy_that_cannot_be_fetched_is_an_error_and_never_the_heads(
+    checkout: Path, name: str
+) -> None:
+    commit(checkout, "")
+    (checkout / name).write_text("# the base's\n")
+    git(checkout, "add", "--all")
+    git(checkout, "commit", "-q", "-m", "policy")
+    git(checkout, "switch", "-q", "-c", "pull")
+    (checkout / name).write_text("")
+    git(checkout, "commit", "-q", "-a", "-m", "emptied")
+    clone = partial_clone(checkout)
+    checkout.rename(checkout.with_name("moved"))
+    event = pull_request_event(git(clone, "rev-parse", "HEAD"))
+    with pytest.raises(GitError, match=f"has a {name}, and its content is not in this clone"):
+        bump_of(job(clone, event, fetch=True))
+
+
+@pytest.mark.parametrize("by", ["path", "link"])
+def test_a_named_file_of_the_repository_is_read_from_each_side(checkout: Path, by: str) -> None:
+    (checkout / "ci").mkdir()
+    shas = []
+    for threshold in (2, 90):
+        (checkout / "ci/perf.toml").write_text(f'[gate]\nthreshold = "{threshold}%"\n{WORKLOAD}')
+        shas.append(commit(checkout, "[gate]\nmax_launches = 4\n"))
+    named = checkout / "ci/perf.toml"
+    if by == "link":
+        named = checkout.parent / "link.toml"
+        named.symlink_to(checkout / "ci/perf.toml")
+    bump = bump_of(job(checkout, base=shas[0], head=shas[1], config=named))
+    assert (bump.base_config.gate.threshold_pct, bump.config.gate.threshold_pct) == (2, 2)
+    assert bump.config.gate.max_launches != 4
+
+
+def test_a_named_file_that_the_base_lacks_gives_the_heads_policy_and_it_is_said(
+    checkout: Path,
+) -> None:
+    base = commit(checkout, "")
+    (checkout / "perf.toml").write_text('[gate]\nthreshold = "7%"\n')
+    head = commit(checkout, "")
+    lines: list[str] = []
+    asked = job(checkout, base=base, head=head, config=checkout / "perf.toml")
+    bump = bump_of(Job(asked.repository, asked.event, asked.asked, None, lines.append))
+    assert bump.base_config.gate.threshold_pct == 7
+    assert any("the base has no configuration" in line for line in lines)
+
+
+def test_a_named_file_that_no_commit_has_is_refused(checkout: Path) -> None:
+    sha = commit(checkout, "")
+    (checkout / "made-by-a-step.toml").write_text("[gate]\n")
+    named = checkout / "made-by-a-step.toml"
+    with pytest.raises(ConfigError, match="neither head nor base has a configuration in made-by"):
+        bump_of(job(checkout, base=sha, head=sha, config=named))
+
+
+def test_a_named_file_outside_the_repository_is_taken_as_it_is(checkout: Path) -> None:
+    sha = commit(checkout, "")
+    named = checkout.parent / "elsewhere.toml"
+    named.write_text('[gate]\nthreshold = "3%"\n')
+    bump = bump_of(job(checkout, base=sha, head=sha, config=named))
+    assert bump.base_config.gate.threshold_pct == bump.config.gate.threshold_pct == 3

@@ -8,7 +8,7 @@ import pytest
 
 from tests.records_examples import verdict
 from tests.runs import RunBuilder, build, series
-from tests.trusted_half import SERIES, SLOWER, TrustedHalf, claimed, measured, packed
+from tests.trusted_half import POLICY, SERIES, SLOWER, TrustedHalf, claimed, measured, packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -254,6 +254,42 @@ def test_what_could_not_be_posted_is_kept_with_the_command_for_later(
     assert pair() == 0
     assert f"--pull-request {pair.pull.number}" in capsys.readouterr().err
     assert pair.check["conclusion"] == "success"
+
+
+WAIVER = """\
+[[waiver]]
+series = "decode*"
+ceiling = "25%"
+reason = "checks for NaN"
+author = "ines"
+issue = "https://github.example/acme/engine/issues/12"
+expires = {expires}
+"""
+
+
+@pytest.mark.parametrize(
+    ("expires", "conclusion", "told"),
+    [
+        ("2999-12-31", "neutral", "up to 25% until 2999-12-31, by ines"),
+        ("2020-12-31", "failure", "expired on 2020-12-31"),
+    ],
+)
+def test_a_waiver_of_the_base_accepts_a_regression_until_its_day(
+    half: Half, expires: str, conclusion: str, told: str
+) -> None:
+    files = {"ciwm.toml": POLICY, "ciwm-waivers.toml": WAIVER.format(expires=expires)}
+    pair = half(from_fork=False, policy=files).leaves(packed(run=measured(SLOWER)))
+    assert pair() == 0
+    assert pair.check["conclusion"] == conclusion
+    assert told in pair.comment
+
+
+def test_a_waiver_that_is_no_longer_needed_is_named_as_removable(half: Half) -> None:
+    files = {"ciwm.toml": POLICY, "ciwm-waivers.toml": WAIVER.format(expires="2999-12-31")}
+    pair = half(from_fork=False, policy=files).leaves(packed(run=measured()))
+    assert pair() == 0
+    assert pair.check["conclusion"] == "success"
+    assert "no longer needed" in pair.comment
 
 
 def test_the_family_of_the_plan_cannot_be_inflated(half: Half) -> None:

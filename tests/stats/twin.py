@@ -33,6 +33,7 @@ class Rule:
     min_launches: int = 4
     max_launches: int = 16
     noise: float = 0.01
+    freedom: int = 4
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def _evidence(base: Floats, head: Floats, rule: Rule) -> tuple[Floats, Floats]:
     pairs_base = base[:, : 2 * blocks].reshape(-1, blocks, 2)
     pairs_head = head[:, : 2 * blocks].reshape(-1, blocks, 2)
     variance = _variance_before(pairs_base, pairs_head, rule)
-    bet = np.log1p(rule.threshold) / variance
+    bet = np.maximum(np.log1p(rule.threshold), 2 * np.sqrt(variance)) / variance
     values = np.concatenate([pairs_base, pairs_head], axis=2)
     changes = values @ SIGNS.T / 2  # mean(head) - mean(base) under each labeling
     actual = pairs_head.mean(axis=2) - pairs_base.mean(axis=2)
@@ -88,7 +89,7 @@ def _log_payout(bet: Floats, actual: Floats, changes: Floats) -> Floats:
 def _variance_before(base: Floats, head: Floats, rule: Rule) -> Floats:
     """The launch variance known before each block: the prior, and clipped residuals since."""
     out = np.empty(base.shape[:2])
-    squares, freedom = np.full(len(base), 4 * rule.noise**2), 4
+    squares, freedom = np.full(len(base), rule.freedom * rule.noise**2), rule.freedom
     for block in range(base.shape[1]):
         out[:, block] = squares / freedom
         clip = 2 * np.sqrt(out[:, block])

@@ -66,6 +66,13 @@ def test_a_timed_callable_without_metrics_has_a_step_time_in_seconds() -> None:
         ('[upstream]\nmerged = { lable = "x" }', "unknown key upstream.merged.lable"),
         ('[upstream]\nmerged = { label = " " }', "words on one line"),
         ("[upstream]\npulls_days = 0", "greater than or equal to 1"),
+        ('[[gate.series]]\nmatch = "a"', "state a threshold"),
+        ('[[gate.series]]\nthreshold = "2%"\nthreshold_abs = 5', "not both"),
+        ('[[gate.series]]\nthreshold = "2 MiB"', "percentage"),
+        ('[[gate.series]]\nthreshold = "2%"\nmetrics = "x"', "unknown key gate.series.0.metrics"),
+        ('[[gate.series]]\nblock_on = ["slow"]', "regression"),
+        ("[[gate.series]]\nthreshold_abs = 0", "greater than 0"),
+        ('[gate]\nthreshold_p99 = "lots"', "threshold_p99 is a percentage"),
     ],
 )
 def test_each_mistake_is_one_clear_line(text: str, says: str) -> None:

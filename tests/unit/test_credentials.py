@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ciwm.credentials import is_secret, masker
+from ciwm.credentials import is_secret, masker, without_logins
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,18 @@ from ciwm.credentials import is_secret, masker
         "CLIENT_SECRET",
         "SSH_AUTH_SOCK",
         "AZURE_STORAGE_CONNECTION_STRING",
+        "DOCKER_AUTH_CONFIG",
+        "SSH_PRIVATE_KEY_B64",
+        "PASSWORD1",
+        "TOKEN_GITHUB",
+        "SECRET_FOR_DEPLOY",
+        "SLACK_WEBHOOK_URL",
+        "AZURE_CREDENTIALS_JSON",
+        "SESSION_COOKIE_VALUE",
+        "KUBECONFIG",
+        "SENTRY_DSN",
+        "NETRC",
+        "VLLM_API_KEY_2",
     ],
 )
 def test_a_variable_named_like_a_secret_is_one(name: str) -> None:
@@ -54,6 +66,11 @@ def test_a_variable_named_like_a_secret_is_one(name: str) -> None:
         "OMP_NUM_THREADS",
         "AUTHOR",
         "SECRETARY",
+        "GIT_AUTHOR_NAME",
+        "XAUTHORITY",
+        "VLLM_MAX_TOKENS",
+        "KEY_COUNT",
+        "PASSWORDLESS",
         "CUDA_HOME",
         "CCACHE_DIR",
     ],
@@ -87,3 +104,25 @@ def test_passwords_in_urls_are_masked_and_the_host_is_shown() -> None:
     assert mask("git clone https://user:pw@example.org/x") == "git clone https://***@example.org/x"
     assert mask("https://token@example.org") == "https://***@example.org"
     assert mask("https://example.org/a@b and a@b.org") == "https://example.org/a@b and a@b.org"
+
+
+@pytest.mark.parametrize(
+    ("value", "left"),
+    [
+        ("postgres://app:pw@db.example.org/x", "postgres://db.example.org/x"),
+        ("https://user:pw@index/simple https://x", "https://index/simple https://x"),
+        ("https://token@index/simple", "https://index/simple"),
+        ("http://:pw@proxy:3128", "http://proxy:3128"),
+        ("redis://:p:w@cache", "redis://cache"),
+        ("ssh://git@example.org/x", "ssh://git@example.org/x"),  # a user alone is no secret here
+        ("https://example.org:8080/a@b", "https://example.org:8080/a@b"),
+        ("a@b.org", "a@b.org"),
+    ],
+)
+def test_a_login_is_taken_out_of_a_url_and_the_url_is_left(value: str, left: str) -> None:
+    assert without_logins(value) == left
+
+
+def test_the_password_in_the_url_of_a_variable_is_masked_alone_too() -> None:
+    mask = masker({"PIP_INDEX_URL": "https://user:open-sesame@index/simple"})
+    assert mask("401 for open-sesame") == "401 for ***"

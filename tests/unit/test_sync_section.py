@@ -18,19 +18,37 @@ from ciwm.records.sync import (
     ClassCost,
     ConflictedFile,
     Conflicts,
+    Culprit,
     Downstream,
+    FirstConflict,
+    Hit,
     Hunk,
     Overlap,
+    Scan,
     Shape,
     SyncReport,
     Upstream,
 )
+from ciwm.records.sync_history import Forecast, PastSync, SyncHistory
 from ciwm.records.sync_pulls import OpenPull, Pulls
 from ciwm.records.sync_states import CommitsByState
+from ciwm.report.detail import FULL
+from ciwm.report.sync_culprits import culprits
 from ciwm.report.sync_markdown import LONGEST, sync_section
 from tests.records_examples import pulls
 
 MOMENT = datetime(2026, 3, 2, tzinfo=timezone.utc)
+PAST_SYNC = PastSync(
+    merge="a" * 40,
+    merged_at=MOMENT,
+    upstream="b" * 40,
+    kind="conflict",
+    conflicted_files=1,
+    hand_files=1,
+    hand_lines=2,
+    upstream_commits=3,
+    lag_days=0.5,
+)
 GITHUB = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 WORDS = st.text(
     st.one_of(
@@ -80,6 +98,13 @@ def hostile_reports(draw: st.DrawFn) -> SyncReport:
         hunks = (Hunk(start_line=1, text=draw(WORDS)),)
         return ConflictedFile(path=draw(WORDS), kind=draw(WORDS), hunk_count=1, hunks=hunks)
 
+    def culprit() -> Culprit:
+        hit = Hit(sha=draw(WORDS), author=draw(WORDS), subject=draw(WORDS), files=(draw(WORDS),))
+        url = draw(st.sampled_from(("https://github.com/o/n/pull/1)[x](", "javascript:alert(1)")))
+        return Culprit(
+            sha=draw(WORDS), subject=draw(WORDS), pr=7, files=("a",), url=url, hits=(hit,)
+        )
+
     few = range(draw(st.integers(0, 2)))
     return SyncReport(
         generated_at=MOMENT,
@@ -103,7 +128,18 @@ def hostile_reports(draw: st.DrawFn) -> SyncReport:
             list=tuple(commit() for _ in few),
         ),
         overlap=Overlap(files=1),
-        conflicts=Conflicts(clean=False, count=2, hunks=2, files=tuple(file() for _ in few)),
+        conflicts=Conflicts(
+            clean=False,
+            count=2,
+            hunks=2,
+            files=tuple(file() for _ in few),
+            first=FirstConflict(sha=draw(WORDS), index=1, clean_up_to=draw(WORDS)),
+            culprits=tuple(culprit() for _ in few),
+            scan=Scan(tried=1, total=2, sampled=True),
+        ),
+        syncs=(PAST_SYNC.model_copy(update={"merge": draw(WORDS)}),),
+        sync_history=SyncHistory(total=1, replayed=1, notes=(draw(WORDS),)),
+        forecast=Forecast(refused=draw(WORDS)),
         partial=draw(st.booleans()),
         missing_objects=tuple(draw(WORDS) for _ in few),
         notes=tuple(draw(WORDS) for _ in few),
@@ -193,3 +229,15 @@ def test_the_section_is_bounded_whatever_the_record_holds(sign: str) -> None:
     assert re.search(r"… and [\d,]+ more files", section)
     assert re.search(r"… and [\d,]+ more commits", section)
     assert Page(section).open == []
+
+
+def test_a_pull_request_is_linked_so_that_github_tells_nobody() -> None:
+    page = "github.com/acme/framework/pull/12"
+    culprit = Culprit(sha="a" * 40, subject="s", pr=12, files=("f",), url=f"https://{page}")
+    conflicts = Conflicts(clean=False, count=1, hunks=0, culprits=(culprit,))
+    section = culprits(conflicts, FULL)
+    assert f"[12](https://redirect.{page})" in section
+    elsewhere = culprit.model_copy(update={"url": "https://github.example.org/acme/x/pull/12"})
+    told = culprits(conflicts.model_copy(update={"culprits": (elsewhere,)}), FULL)
+    assert "://" not in told
+    assert "12" in told

@@ -54,7 +54,7 @@ def found_bases(
         if config.lanes:
             what = "a patch queue has one pin, and [upstream.pins] names several"
         raise ConfigError(what, f"[upstream] {_EXAMPLE}")
-    clone = _clone(repository, config)
+    clone = upstream_clone(repository, config)
     ref = upstream if upstream is not None else _target(clone, config)
     target = clone.commit(ref)
     (pin,) = config.lanes.values()
@@ -65,7 +65,7 @@ def found_bases(
         yield Bases(scratch, clone, repository_name(clone), pinned, found.source, ref, target)
 
 
-def _clone(repository: Repository, config: UpstreamConfig) -> Repository:
+def upstream_clone(repository: Repository, config: UpstreamConfig) -> Repository:
     """The configured clone of upstream, else this repository, which may have fetched upstream."""
     if config.repository is None:
         return repository

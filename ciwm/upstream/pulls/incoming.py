@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from ciwm.git import Repository
+    from ciwm.records.sync import SyncReport
 
 LISTED = 200
 FILES_LISTED = 20
@@ -26,13 +27,22 @@ FILES_LISTED = 20
 class Merge(NamedTuple):
     """What is to be merged: commits of `upstream` since `base`, into `downstream`.
 
-    `used` are upstream's files that we use without changing them.
+    `used` are upstream's files that we use, or patch, without having them; `downstream` is None
+    where that is all: then no line can be compared.
     """
 
     base: str
     upstream: str
-    downstream: str
+    downstream: str | None
     used: tuple[str, ...] = ()
+
+
+def merge_of(report: SyncReport) -> Merge:
+    """The merge a report is about; of a queue or plugin, the files that upstream changed too."""
+    base, upstream = report.merge_base, report.upstream.sha
+    if report.shape.style == "fork":
+        return Merge(base, upstream, report.downstream.sha)
+    return Merge(base, upstream, None, report.overlap.paths if report.overlap else ())
 
 
 class Ours(NamedTuple):
@@ -93,8 +103,9 @@ def incoming(repository: Repository, merge: Merge, ours: Ours) -> Incoming:
             for path in files
         ]
         note = f"incoming changes are ranked by files, not by lines: {error.message}"
+    compared = not note and merge.downstream is not None
     changes = [
-        _pull(commits, done, ours, in_lines=not note)
+        _pull(commits, done, ours, counted=not note, compared=compared)
         for commits, done in _grouped(repository, touches)
     ]
     changes.sort(key=_rank)
@@ -109,8 +120,10 @@ def _rank(change: IncomingPull) -> tuple[int, int, int, int]:
 def _shared_paths(repository: Repository, merge: Merge) -> list[str]:
     """Files that upstream changed and that we changed too, or use."""
     theirs = {change.path for change in net_changes(repository, merge.base, merge.upstream)}
-    carried = {change.path for change in net_changes(repository, merge.base, merge.downstream)}
-    return sorted(theirs & (carried | set(merge.used)))
+    ours = set(merge.used)
+    if merge.downstream is not None:
+        ours |= {change.path for change in net_changes(repository, merge.base, merge.downstream)}
+    return sorted(theirs & ours)
 
 
 def _main_line(repository: Repository, merge: Merge) -> list[Step]:
@@ -146,6 +159,8 @@ def _touches(
 
 def _our_lines(repository: Repository, merge: Merge, paths: Sequence[str]) -> dict[str, set[int]]:
     """The lines of the base that we changed, by path."""
+    if merge.downstream is None:
+        return {}
     step = Step(merge.downstream, merge.base)
     return {
         path: FileLines().apply(found.edits)
@@ -181,7 +196,12 @@ def _described(repository: Repository, shas: Sequence[str]) -> Iterator[_Commit]
 
 
 def _pull(
-    commits: Sequence[_Commit], touches: Sequence[_Touch], ours: Ours, *, in_lines: bool
+    commits: Sequence[_Commit],
+    touches: Sequence[_Touch],
+    ours: Ours,
+    *,
+    counted: bool,
+    compared: bool,
 ) -> IncomingPull:
     """One change; several commits of a pull request (a revert and its return, say) count as one."""
     last = commits[-1]
@@ -202,8 +222,8 @@ def _pull(
         ours=mine,
         files=tuple(readable_path(path) for path in paths[:FILES_LISTED]),
         files_count=len(paths),
-        overlap_lines=len(shared) if in_lines else None,
-        near_lines=len(near) if in_lines else None,
-        lines_added=sum(touch.added for touch in touches) if in_lines else None,
-        lines_removed=sum(touch.removed for touch in touches) if in_lines else None,
+        overlap_lines=len(shared) if compared else None,
+        near_lines=len(near) if compared else None,
+        lines_added=sum(touch.added for touch in touches) if counted else None,
+        lines_removed=sum(touch.removed for touch in touches) if counted else None,
     )

@@ -24,6 +24,7 @@ from ciwm.records.sync import (
     Deleted,
     Downstream,
     FirstConflict,
+    Hit,
     Hunk,
     Intrusive,
     Overlap,
@@ -32,6 +33,7 @@ from ciwm.records.sync import (
     Upstream,
 )
 from ciwm.records.sync_gate import Marker
+from ciwm.records.sync_history import PastSync
 from ciwm.records.sync_patches import (
     FailedHunk,
     HunkCulprit,
@@ -44,6 +46,9 @@ from ciwm.records.sync_shape import SquashedSync
 from ciwm.records.sync_states import CommitsByState
 from ciwm.report.sync_markdown import sync_section
 from ciwm.report.sync_text import show_sync
+from ciwm.upstream.syncs.forecast import Outlook, forecast
+from ciwm.upstream.syncs.past import PastSyncs, Sync
+from ciwm.upstream.syncs.summary import summary
 from tests.golden.files import assert_golden
 from tests.records_examples import pulls
 
@@ -101,6 +106,37 @@ def report(**changed: object) -> SyncReport:
         ),
     }
     return SyncReport.model_validate({**values, **changed})
+
+
+def hit(digit: str, author: str, subject: str) -> Hit:
+    return Hit(sha=digit * 40, author=author, subject=subject, files=("csrc/softmax.cu",))
+
+
+def past_sync(number: int) -> PastSync:
+    """Every third one is clean; a line a commit, a file for every ten."""
+    commits = 7 * number % 90 + 1
+    return PastSync(
+        merge=f"{number:02x}" * 20,
+        merged_at=MOMENT - timedelta(days=3 * number + 2),
+        upstream=f"{number + 100:02x}" * 20,
+        kind="conflict" if number % 3 else "clean",
+        conflicted_files=commits // 10 + 1 if number % 3 else 0,
+        hand_files=1,
+        hand_lines=commits if number % 3 else 0,
+        upstream_commits=commits,
+        lag_days=0.5,
+        marker_files=("README.md",) if number == 4 else (),
+    )
+
+
+def with_past(count: int, **changed: object) -> SyncReport:
+    """The report with so many past syncs and the forecast from them."""
+    syncs = tuple(past_sync(number) for number in range(count))
+    dates = {sync.merge: sync.merged_at for sync in syncs}
+    past = PastSyncs(tuple(Sync(sync.merge, "", sync.upstream) for sync in syncs), dates)
+    told = summary(past, syncs, MOMENT, ["2 more merges are left out"])
+    outlook = Outlook(98, 70, conflicts_now=2)
+    return report(syncs=syncs, sync_history=told, forecast=forecast(syncs, outlook), **changed)
 
 
 def commit(digit: str, subject: str, days: int, *state: str) -> CarriedCommit:
@@ -217,6 +253,12 @@ CASES = {
                         subject="Softmax in one pass (#99)",
                         pr=99,
                         files=("csrc/softmax.cu",),
+                        url="https://github.com/framework/framework/pull/99",
+                        hits=(
+                            hit("d", "A Developer", "[Kernel] a faster softmax (#12)"),
+                            hit("e", "@nother | one", "Pin @vendor's image | build"),
+                            hit("9", "A Developer", "Tune"),
+                        ),
                     ),
                     Culprit(sha="1" * 40, subject="Drop setup.py", files=("setup.py",), span=3),
                 ),
@@ -225,6 +267,8 @@ CASES = {
         )
     ),
     "conflicts": report(),
+    "past syncs": with_past(40),
+    "few past syncs": with_past(3, conflicts=Conflicts(clean=True, count=0, hunks=0)),
     "clean": report(conflicts=Conflicts(clean=True, count=0, hunks=0)),
     "merged": report(
         behind=Behind(commits=0, first_parent=0, days=0),

@@ -70,6 +70,35 @@ def test_each_side_imports_its_own_framework_and_heads_workload(
     assert exits(run, "base") == exits(run, "head") == ["ok"] * 4
 
 
+BENCH = "import json, sys\nimport fw\njson.dump({'seen': fw.NUMBER}, open(sys.argv[1], 'w'))\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "{python} -m fw.bench {out}",
+        "{python} -um fw.bench {out} fw/settings.json",  # which has the folder fw copied from head
+        "{python} -X dev -m launcher bench/start.py {out}",  # as torchrun starts a script
+    ],
+)
+def test_a_module_run_by_a_command_is_that_of_each_build(fork: Fork, command: str) -> None:
+    start = "import subprocess, sys\nsubprocess.run([sys.executable, *sys.argv[1:]], check=True)\n"
+    fork.commit({"fw/bench.py": BENCH, "fw/settings.json": "{}", "launcher.py": start})
+    base = fork.commit({"fw/__init__.py": "NUMBER = 1\n"})
+    head = fork.commit(
+        {
+            "fw/__init__.py": "NUMBER = 2\n",
+            "bench/start.py": "import near\n",
+            "bench/near.py": BENCH,
+        }
+    )
+
+    run = fork.measure(fork.request(base, head, workload(metrics=SEEN, command=command)))
+
+    seen = {side: {one.values[0] for one in only_launch(run, side).samples} for side in SIDES}
+    assert seen == {"base": {1.0}, "head": {2.0}}
+
+
 def test_workload_files_can_come_from_another_revision_than_head(fork: Fork) -> None:
     old = fork.commit({"bench/steps.py": "def step(): return {'seen': 1}\n"})
     head = fork.commit({"bench/steps.py": "def step(): return {'seen': 2}\n"})
@@ -237,6 +266,35 @@ def test_a_launch_that_loads_nothing_of_its_build_says_so(fork: Fork) -> None:
 
     assert {launch.detail for launch in run.launches} == {"loaded nothing from its build"}
     assert any("loaded nothing from its build" in line for line in fork.said)
+
+
+def test_one_framework_installed_for_both_sides_is_no_comparison(
+    fork: Fork, tmp_path: Path
+) -> None:
+    """The later build replaces what the earlier one installed, and both sides measure that."""
+    shared = tmp_path / "site"
+    shared.mkdir()
+    step = f"import sys\nsys.path.append({str(shared)!r})\nimport fw\ndef step(): fw.work()\n"
+    base = fork.commit({"src/fw.py": FRAMEWORK, "bench/steps.py": step})
+    head = fork.commit({"src/fw.py": "def work(): return sum(range(9000))\n"})
+    request = fork.request(base, head, recipe=BuildConfig(command=f"cp src/fw.py {shared}"))
+
+    run = fork.measure(request)
+    verdict = decide(run, request.config.gate)
+
+    assert exits(run, "base") == exits(run, "head") == ["ok"] * 2  # more of them show no more
+    assert (verdict.outcome, conclusion(verdict)) == ("void", "neutral")
+    assert "set [build] venv = true, or python_path" in verdict.reason
+
+
+def test_a_workload_that_declares_to_import_nothing_of_the_build_is_judged(fork: Fork) -> None:
+    base = fork.commit({"bench/steps.py": "def step(): return sum(range(3000))\n"})
+    head = fork.commit({"other": ""})
+    request = fork.request(base, head, workload(imports_build=False))
+
+    verdict = decide(fork.measure(request), request.config.gate)
+
+    assert verdict.outcome != "void"
 
 
 def test_a_framework_installed_over_the_other_sides_is_found_out(fork: Fork) -> None:

@@ -25,6 +25,7 @@ def own_git_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     )
     monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(path))
     monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("CIWM_CACHE_DIR", str(tmp_path / "cache"))
     return path
 
 

@@ -336,7 +336,7 @@ def test_text_from_the_repository_cannot_forge_the_comment(fork: Scene, ciwm: Ci
     assert "<!--" not in markdown
     assert "<b>" not in markdown
     assert "\x1b" not in markdown
-    assert markdown.count("<details>") == markdown.count("</details>") == 4
+    assert markdown.count("<details>") == markdown.count("</details>") == 5
     assert "\x1b" not in ciwm(fork.path).out
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 AMPLE_S = "600"
+
+
+def whole(scan: dict[str, Any], total: int) -> bool:
+    """Whether a scan covered the whole main line."""
+    return (scan["tried"], scan["total"], scan["sampled"]) == (total, total, False)
 
 
 def upstream_of(path: Path, *subjects_and_lines: tuple[str, int]) -> tuple[Scene, list[str]]:
@@ -51,11 +56,13 @@ def test_the_culprits_are_those_made_on_purpose(tmp_path: Path, ciwm: Ciwm) -> N
     )
     conflicts = ciwm(scene.path, "--json", "--culprits", AMPLE_S).report["conflicts"]
     assert conflicts["first"] == {"sha": commits[2], "index": 2, "clean_up_to": commits[1]}
-    assert conflicts["scan"] == {"tried": 6, "total": 6, "sampled": False}
+    assert whole(conflicts["scan"], 6)
     found = [(c["sha"], c["pr"], c["files"], c["span"]) for c in conflicts["culprits"]]
     assert found == [(commits[2], 12, ["a.txt"], 1), (commits[4], 77, ["b.txt"], 1)]
     shown = ciwm(scene.path, "--culprits", AMPLE_S).out
-    assert f"Merges cleanly up to {commits[1][:12]} (2 of 6 main-line commits)" in shown
+    assert (
+        f"You can merge up to {commits[1][:12]} cleanly today (2 of 6 main-line commits)" in shown
+    )
 
 
 def test_a_conflict_that_upstream_took_back_is_still_the_first(tmp_path: Path, ciwm: Ciwm) -> None:
@@ -120,7 +127,7 @@ def test_with_ample_time_culprits_are_what_merging_every_commit_gives(
     }
     conflicts = ciwm(scene.path, "--json", "--culprits", AMPLE_S).report["conflicts"]
     line = scene.git("rev-list", "--first-parent", "--reverse", "upstream/main", "^HEAD").split()
-    assert conflicts["scan"] == {"tried": len(line), "total": len(line), "sampled": False}
+    assert whole(conflicts["scan"], len(line))
     assert conflicts["first"]["index"] == min(expected)
     found = {line.index(culprit["sha"]): set(culprit["files"]) for culprit in conflicts["culprits"]}
     assert found.keys() == expected.keys()
@@ -130,15 +137,22 @@ def test_with_ample_time_culprits_are_what_merging_every_commit_gives(
 def test_without_time_the_report_says_how_little_was_tried(tmp_path: Path, ciwm: Ciwm) -> None:
     scene, _ = upstream_of(tmp_path / "hurried", ("harmless", 8), ("breaks a", 3))
     conflicts = ciwm(scene.path, "--json", "--culprits", "1e-9").report["conflicts"]
-    assert conflicts["scan"] == {"tried": 1, "total": 2, "sampled": True}
+    assert conflicts["scan"]["tried"] == 1
+    assert conflicts["scan"]["total"] == 2
+    assert conflicts["scan"]["sampled"] is True
     assert conflicts["first"] is None
     assert conflicts["culprits"] == []
     assert "Time allowed to try 1 of 2" in ciwm(scene.path, "--culprits", "1e-9").out
 
 
-def test_unasked_nothing_is_looked_for(fork: Scene, ciwm: Ciwm) -> None:
-    conflicts = ciwm(fork.path, "--json").report["conflicts"]
-    assert conflicts["scan"] is conflicts["first"] is None
+def test_culprits_are_looked_for_by_default_and_not_where_zero_seconds_are_allowed(
+    fork: Scene, ciwm: Ciwm
+) -> None:
+    assert whole(ciwm(fork.path, "--json").report["conflicts"]["scan"], 3)
+    refused = ciwm(fork.path, "--json", "--culprits", "0").report["conflicts"]
+    assert refused["scan"] is refused["first"] is None
+    fork.write("ciwm.toml", "[sync]\nculprits_s = 0\n")
+    assert ciwm(fork.path, "--json").report["conflicts"]["scan"] is None
 
 
 def test_a_clean_forecast_needs_no_culprits(fork: Scene, ciwm: Ciwm) -> None:
@@ -153,3 +167,64 @@ def test_the_search_leaves_the_repository_as_it_was(fork: Scene, ciwm: Ciwm) -> 
     before = fork.fingerprint()
     assert ciwm(fork.path, "--culprits", AMPLE_S).code == 0
     assert fork.fingerprint() == before
+
+
+def test_each_culprit_names_our_commits_whose_lines_it_hits(tmp_path: Path, ciwm: Ciwm) -> None:
+    scene, _ = upstream_of(tmp_path / "hits", ("breaks a", 3), ("removes b", 113))
+    line_eight = numbered(1, 30, l3="ours", l8="mine", l13="ours", l23="ours")
+    mine = scene.commit("mine, elsewhere in a", a__txt=line_eight)
+    ours = scene.git("rev-parse", "HEAD~1")
+    scene.git("checkout", "-q", "main")
+    scene.git("rm", "-q", "b.txt")
+    scene.commit_index("gone")
+    scene.git("checkout", "-q", "fork")
+    scene.git("update-ref", "refs/remotes/upstream/main", "main")
+    culprits = ciwm(scene.path, "--json", "--culprits", AMPLE_S).report["conflicts"]["culprits"]
+    hits = {c["subject"]: {h["sha"]: h["files"] for h in c["hits"]} for c in culprits}
+    assert hits["breaks a"] == {ours: ["a.txt"]}
+    assert mine not in hits["breaks a"]
+    assert {h["author"] for c in culprits for h in c["hits"]} == {"A Developer"}
+    assert "A Developer" in ciwm(scene.path).out
+
+
+def test_a_line_of_ours_that_is_gone_is_blamed_on_the_commits_that_touched_the_file(
+    tmp_path: Path, ciwm: Ciwm
+) -> None:
+    scene = new_repository(tmp_path / "gone")
+    scene.commit("base", a__txt=numbered(1, 9))
+    scene.git("checkout", "-q", "-b", "fork")
+    removed = scene.commit("drop line five", a__txt=numbered(1, 9).replace("line 5\n", ""))
+    scene.git("checkout", "-q", "main")
+    scene.commit("change line five", a__txt=numbered(1, 9, l5="five"))
+    publish_upstream(scene, "main")
+    scene.git("checkout", "-q", "fork")
+    (culprit,) = ciwm(scene.path, "--json").report["conflicts"]["culprits"]
+    assert [hit["sha"] for hit in culprit["hits"]] == [removed]
+
+
+@pytest.mark.parametrize(
+    ("url", "page"),
+    [
+        ("https://github.com/acme/framework.git", "https://github.com/acme/framework/pull/12"),
+        ("git@github.com:acme/framework", "https://github.com/acme/framework/pull/12"),
+        ("https://bot:secret@github.com/acme/x", "https://github.com/acme/x/pull/12"),
+        ("https://git.example.org/acme/framework", None),
+        ("../framework", None),
+    ],
+)
+def test_culprits_link_to_upstreams_pull_requests_on_github(
+    tmp_path: Path, ciwm: Ciwm, url: str, page: str | None
+) -> None:
+    scene, _ = upstream_of(tmp_path / "links", ("breaks a (#12)", 3))
+    scene.git("config", "remote.upstream.url", url)
+    (culprit,) = ciwm(scene.path, "--json").report["conflicts"]["culprits"]
+    assert culprit["url"] == page
+
+
+def test_the_configured_url_of_upstream_comes_before_that_of_the_remote(
+    tmp_path: Path, ciwm: Ciwm
+) -> None:
+    scene, commits = upstream_of(tmp_path / "configured", ("breaks a", 3))
+    scene.write("ciwm.toml", '[upstream]\nurl = "https://github.com/acme/framework"\n')
+    (culprit,) = ciwm(scene.path, "upstream/main", "--json").report["conflicts"]["culprits"]
+    assert culprit["url"] == f"https://github.com/acme/framework/commit/{commits[0]}"

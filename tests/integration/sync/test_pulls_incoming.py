@@ -114,6 +114,17 @@ def test_files_we_only_use_are_watched_too_and_rank_below(scene: Scene) -> None:
     assert [one.number for one in found(scene, used=("c.txt",)).listed] == [2, 1]
 
 
+def test_files_a_queue_patches_are_watched_though_no_line_can_be_compared(scene: Scene) -> None:
+    scene.commit("Small (#1)", c__txt="C\n")
+    scene.commit("Large (#2)", c__txt="C\n" * 9)
+    merge = merge_of(scene)._replace(downstream=None, used=("c.txt", "never.txt"))
+    changes = incoming(Repository.open(scene.path), merge, Ours()).listed
+    assert [(one.number, one.overlap_lines, one.lines_added) for one in changes] == [
+        (2, None, 8),
+        (1, None, 1),
+    ]
+
+
 def test_removed_files_binaries_links_and_odd_names_are_taken_as_they_are(
     tmp_path: Path,
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ciwm.config import GateConfig
-from ciwm.policy import Watch
+from ciwm.policy import Watch, decide
 from ciwm.policy.blocks import blocks
 from ciwm.records import Telemetry
 from tests.runs import RunBuilder, series
@@ -13,9 +13,9 @@ from tests.runs import RunBuilder, series
 BOTH = {"base": [1.0, 1.0], "head": [1.0, 1.0]}
 
 
-def watched(builder: RunBuilder) -> Watch:
+def watched(builder: RunBuilder, config: GateConfig = GateConfig()) -> Watch:  # noqa: B008
     run = builder.run()
-    watch = Watch(run.plan, GateConfig())
+    watch = Watch(run.plan, config)
     for block in blocks(run.launches):
         watch.add(block)
     return watch
@@ -114,3 +114,26 @@ def test_launches_of_two_blocks_are_not_one_block() -> None:
     run = RunBuilder().blocks(2, 1.0, 1.0).run()
     with pytest.raises(ValueError, match="one block"):
         Watch(run.plan, GateConfig()).add(run.launches[2:6])
+
+
+@pytest.mark.parametrize(("head", "goes_on"), [(0.9, True), (0.999, False)])
+def test_proving_an_improvement_goes_on_until_it_is_proved_or_excluded(
+    head: float, *, goes_on: bool
+) -> None:
+    proving = GateConfig(prove_improvement=True)
+    builder = RunBuilder(family=[series(threshold_pct=3)], plan={"family_size": 40})
+    builder.blocks(2, 1.0, head)
+    assert watched(builder).decided("decode")
+    assert watched(builder, proving).decided("decode") is not goes_on
+    builder.blocks(6, 1.0, head, start=2)
+    assert watched(builder, proving).decided("decode")
+    assert decide(builder.run(), proving).series[0].outcome == (
+        "improved" if goes_on else "unchanged"
+    )
+
+
+def test_a_calibration_uses_its_launches_up() -> None:
+    builder = RunBuilder(plan={"purpose": "calibrate", "max_launches": 8}).blocks(3, 1.0, 1.0)
+    assert not watched(builder).decided("decode")
+    builder.blocks(1, 1.0, 1.0, start=3)
+    assert watched(builder).decided("decode")

@@ -68,6 +68,25 @@ def test_the_evidence_of_one_block_by_hand() -> None:
     assert gate.evidence < log(5.5)
 
 
+def test_on_a_noisy_machine_the_bet_is_on_two_sds_at_least() -> None:
+    # s = 5 %: two sds are 0.1, more than log(1.03), so the tilt is 0.1 / 0.0025 = 40
+    changes = (0.2, 0.1, 0.0, 0.0, -0.1, -0.2)
+    bet = exp(40 * 0.2) / (sum(exp(40 * change) for change in changes) / 6)
+    gate = fed([((0.0, 0.1), (0.2, 0.3))], noise=0.05)
+    assert gate.evidence == pytest.approx(log(0.9 * bet + 0.1))
+
+
+def test_a_first_guess_that_is_trusted_more_moves_less() -> None:
+    def learnt(freedom: int) -> float:
+        gate = Gate(tests=40, noise=0.01, freedom=freedom)
+        gate.add((0.0, 0.0), (0.0, 0.0))
+        return gate.noise_learnt
+
+    # no spread in two pairs, each one more degree of freedom: 0.01 * sqrt(f / (f + 2))
+    assert learnt(4) == pytest.approx(0.01 * (4 / 6) ** 0.5)
+    assert learnt(16) == pytest.approx(0.01 * (16 / 18) ** 0.5)
+
+
 def test_a_block_without_any_difference_is_no_evidence() -> None:
     gate = fed(repeated(0.0, 4))
     assert gate.evidence == pytest.approx(0)

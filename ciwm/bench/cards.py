@@ -1,0 +1,61 @@
+"""The cards of a host that a workload runs on: which, held alone, and the others out of sight."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING
+
+from ciwm.errors import DeviceError
+from ciwm.launch.locks import CPU, card_lock
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ciwm.config import WorkloadConfig
+    from ciwm.records import Accelerator, Environment
+
+
+@contextlib.contextmanager
+def alone_on(
+    cards: Sequence[Accelerator],
+    deadline: float,
+    say: Callable[[str], None],
+    stop: threading.Event,
+) -> Iterator[list[int]]:
+    """Hold the locks of the cards, or of the CPU; in one order everywhere, so none deadlock.
+
+    `deadline` is monotonic time. Raises DeviceError when one is not free by then.
+    """
+    names = sorted(f"{card.vendor}-{card.uuid or card.index}" for card in cards) or [CPU]
+    with contextlib.ExitStack() as stack:
+        yield [
+            stack.enter_context(
+                card_lock(
+                    name,
+                    timeout_s=max(deadline - time.monotonic(), 0.0),
+                    on_wait=say,
+                    stop=stop,
+                )
+            )
+            for name in names
+        ]
+
+
+def cards_for(workload: WorkloadConfig, host: Environment) -> tuple[Accelerator, ...]:
+    """The cards a workload runs on, none on a host without; DeviceError when it needs more."""
+    cards = host.accelerators
+    if cards and workload.devices > len(cards):
+        raise DeviceError(
+            f"workload {workload.id} needs {workload.devices} cards; this host shows {len(cards)}",
+            "see CUDA_VISIBLE_DEVICES, or choose another runner",
+        )
+    return cards[: workload.devices]
+
+
+def hidden(cards: Sequence[Accelerator], host: Environment) -> dict[str, str]:
+    """What hides the cards that are not locked from a launch."""
+    names = [card.uuid or "" for card in cards if card.vendor == "nvidia"]
+    hide = len(cards) < len(host.accelerators) and all(names)
+    return {"CUDA_VISIBLE_DEVICES": ",".join(names)} if hide and names else {}

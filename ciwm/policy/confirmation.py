@@ -1,0 +1,122 @@
+"""Confirmation: a regression blocks when a second, independent run says the same.
+
+What a whole runner has in common (a noisy neighbour, one bad card) no order inside one run can
+average out. Evidence of runs whose orders were drawn apart multiplies, and stays as rare as it says
+where nothing changed; the second run must also see a change of the threshold's size by itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ciwm.errors import UsageError
+from ciwm.policy.outcomes import Outcome, outcome
+from ciwm.policy.scale import as_measured, signed
+from ciwm.policy.words import odds, plain
+from ciwm.records import Confirmation, LaunchCount
+
+if TYPE_CHECKING:
+    from ciwm.policy.case import Case
+    from ciwm.policy.trial import Trial
+    from ciwm.records import Run
+
+HINT = "measure again in a fresh job: ciwm bench BASE HEAD, then ciwm gate RUN --confirm RUN2"
+_ROUNDING = 1e-9  # of the threshold
+
+
+def refuse_unlike(run: Run, second: Run) -> None:
+    """Raise UsageError where a second run cannot confirm the first."""
+    if run.id == second.id:
+        raise UsageError(f"{run.id} twice: a run cannot confirm itself", HINT)
+    for side in ("base", "head"):
+        here, there = run.arm(side).revision, second.arm(side).revision
+        if (here.tree or here.sha) != (there.tree or there.sha):
+            raise UsageError(
+                f"the second run is of another {side}: {there.sha[:12]}, not {here.sha[:12]}", HINT
+            )
+    if "apart" in (run.plan.order, second.plan.order):
+        raise UsageError("sides that were measured apart are no evidence, and confirm nothing")
+    if run.plan.order == second.plan.order == "seeded" and run.plan.seed == second.plan.seed:
+        raise UsageError(
+            f"both runs drew the same launch order (seed {run.plan.seed}): their evidence does not "
+            "multiply",
+            "leave --seed out, or give another",
+        )
+    for series in second.plan.family:
+        first = next((one for one in run.plan.family if one.key == series.key), series)
+        if (first.unit, first.better) != (series.unit, series.better):
+            raise UsageError(
+                f"{series.series} {series.metric} is in {first.unit} ({first.better} is better) "
+                f"here and in {series.unit} ({series.better}) in the second run"
+            )
+
+
+def unconfirmed(found: Outcome) -> Outcome:
+    """A regression that no second run has confirmed yet."""
+    if found.outcome != "regressed":
+        return found
+    return Outcome("inconclusive", f"needs confirmation: {found.reason}", by_tail=found.by_tail)
+
+
+def confirmed(found: Outcome, case: Case, other: Case | None) -> Outcome:
+    """The outcome of a series with what a second run says of it."""
+    if found.outcome not in ("regressed", "inconclusive") or case.trial.launches == 0:
+        return found
+    if other is None:
+        return _not_confirmed(found, "the second run did not plan it")
+    alone = outcome(other)
+    if alone.outcome in ("void", "failed", "missing", "new"):
+        return _not_confirmed(found, f"the second run: {alone.reason}")
+    first, second = _trials(case, other, by_tail=found.by_tail)
+    if first is None or second is None or not second.launches:
+        return _not_confirmed(found, "the second run has nothing to set beside it")
+    evidence = first.gate.evidence + second.gate.evidence
+    seen = f"the second run saw {signed(second.series, second.gate.estimate)}"
+    if not (_large(first) and _large(second)) or evidence < _needed(first, second):
+        return _not_confirmed(found, seen)
+    said = signed(first.series, first.gate.estimate)
+    reason = (
+        f"{case.series.series} {case.series.metric} is worse by {said}, confirmed: {seen}; "
+        f"together, {odds(evidence)}"
+    )
+    return Outcome("regressed", reason, by_tail=found.by_tail)
+
+
+def confirmation(case: Case, other: Case | None) -> Confirmation | None:
+    """What a second run says of a series, in numbers."""
+    if other is None or not other.trial.launches or not other.trial.gate.base:
+        return None
+    trial = other.trial
+    change = as_measured(trial.series, trial.gate.estimate)
+    return Confirmation(
+        run=other.run.id,
+        outcome=outcome(other).outcome,
+        ratio=None if trial.on_differences else change,
+        difference=change if trial.on_differences else None,
+        evidence=trial.gate.evidence,
+        evidence_together=case.trial.gate.evidence + trial.gate.evidence,
+        launches=LaunchCount(base=trial.launches, head=trial.launches),
+    )
+
+
+def _not_confirmed(found: Outcome, why: str) -> Outcome:
+    if found.outcome != "regressed":
+        return found
+    reason = f"not confirmed: {plain(why, 300)}; the first run: {found.reason}"
+    return Outcome("inconclusive", reason, by_tail=found.by_tail)
+
+
+def _trials(case: Case, other: Case, *, by_tail: bool) -> tuple[Trial | None, Trial | None]:
+    if not by_tail:
+        return case.trial, other.trial
+    return case.trial.tail, other.trial.tail if other.trial.tail_gates else None
+
+
+def _large(trial: Trial) -> bool:
+    gate = trial.gate
+    return bool(gate.base) and gate.estimate >= gate.limit * (1 - _ROUNDING)
+
+
+def _needed(first: Trial, second: Trial) -> float:
+    """What the larger family of the two asks for."""
+    return max(first.gate.evidence_needed, second.gate.evidence_needed)

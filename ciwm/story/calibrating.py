@@ -1,0 +1,59 @@
+"""Calibrations on disk: the one to start from, and the new one kept beside the runs."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from ciwm.devices import describe_host
+from ciwm.errors import StoreError
+from ciwm.launch.files import write_atomically
+from ciwm.policy.audit import Audit, audit
+from ciwm.policy.calibration import calibrate
+from ciwm.policy.first_guess import latest
+from ciwm.store import open_store
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from ciwm.config import Config
+    from ciwm.git import Repository
+    from ciwm.records import Calibration, Run
+
+FILE = "calibration.json"
+
+
+def known_calibration(
+    repository: Repository, config: Config, say: Callable[[str], None]
+) -> Calibration | None:
+    """The newest calibration of this machine; a store that cannot be read is said, not fatal."""
+    try:
+        kept = open_store(config.store.url, repository).calibrations()
+        found = latest(kept, describe_host().fingerprint)
+    except StoreError as error:
+        say(f"no calibration of this machine: {error.message}")
+        return None
+    if found is not None:
+        say(f"noise as calibrated on {found.at:%Y-%m-%d} ({found.revision.sha[:12]})")
+    return found
+
+
+def kept_calibration(
+    run: Run, config: Config, repository: Repository, directory: Path, say: Callable[[str], None]
+) -> tuple[Calibration, Audit]:
+    """Calibrate by a run of one revision against itself, and keep the result in the store.
+
+    It is written beside the run first: a store that refuses (StoreError) loses nothing.
+    """
+    found = calibrate(run, config.gate, datetime.now(timezone.utc), say)
+    write_atomically(directory / FILE, found.to_json())
+    store = open_store(config.store.url, repository)
+    try:
+        path = store.add_calibration(found)
+        others = audit(store.calibrations())
+    except StoreError as error:
+        say(f"not kept: {error.message}; it is in {directory / FILE}")
+        return found, audit([found])
+    say(f"kept as {path} in {config.store.url}")
+    return found, others

@@ -1,0 +1,87 @@
+"""ciwm-waivers.toml: regressions that are accepted, by whom, how far, why and until when.
+
+[[waiver]]
+series = "decode-8b/*"          # a glob for the series or its workload
+metric = "step_time"            # a glob too; all of them when left out
+ceiling = "8%"                  # or ceiling_abs = 12, in the metric's unit
+reason = "the new sampler checks for NaN"
+author = "@jane"
+issue = "https://github.com/acme/fork/issues/12"
+expires = 2026-12-31            # the last day on which it counts
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field, ValidationError, model_validator
+
+from ciwm.config_section import Section, with_percent
+from ciwm.errors import ConfigError
+from ciwm.gate_config import matches
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
+FILE_NAME = "ciwm-waivers.toml"
+_TEXT = Field(min_length=1, max_length=500)
+
+
+class Waiver(Section):
+    """One accepted regression; everything but the metric has to be said."""
+
+    series: str = _TEXT
+    metric: str = "*"
+    ceiling_pct: float | None = Field(default=None, gt=0)
+    ceiling_abs: float | None = Field(default=None, gt=0)
+    reason: str = _TEXT
+    author: str = _TEXT
+    issue: str = _TEXT
+    expires: date
+
+    @model_validator(mode="before")
+    @classmethod
+    def _readable(cls, data: Any) -> Any:
+        return with_percent(data, "ceiling")
+
+    @model_validator(mode="after")
+    def _one_ceiling(self) -> Waiver:
+        if (self.ceiling_pct is None) == (self.ceiling_abs is None):
+            raise ValueError("state one of ceiling and ceiling_abs")
+        return self
+
+    def covers(self, series: str, metric: str, workload: str) -> bool:
+        """Whether it is for a metric of a series of a workload."""
+        named = matches(series, self.series) or matches(workload, self.series)
+        return named and matches(metric, self.metric)
+
+
+class _File(Section):
+    waiver: tuple[Waiver, ...] = ()
+
+
+def find_waivers(root: Path) -> tuple[Waiver, ...]:
+    """The waivers of a checkout; none where it has no such file. Raises ConfigError."""
+    path = root / FILE_NAME
+    return parse_waivers(path.read_bytes(), str(path)) if path.is_file() else ()
+
+
+def parse_waivers(data: bytes, source: str) -> tuple[Waiver, ...]:
+    """The waivers in a TOML text; raises ConfigError with the one that is wrong."""
+    try:
+        table = tomllib.loads(data.decode("utf-8"))
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{source} is not TOML: {error}") from error
+    try:
+        return _File.model_validate(table).waiver
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(str(part) for part in first["loc"]) or "(top level)"
+        what = first["msg"].removeprefix("Value error, ")
+        hint = "each [[waiver]] has series, ceiling, reason, author, issue and expires"
+        raise ConfigError(f"{source}: {where}: {what}", hint) from error

@@ -1,0 +1,154 @@
+"""`ciwm bench --factor`: four revisions, interleaved, and whose the change is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ciwm.cli import run as ciwm
+from ciwm.records import Attribution, FactorialRun, parse_record, read_record
+from ciwm.stats.factorial import CELLS, factorial_order
+from tests.fork import git
+from tests.integration.bench.test_bench_command import Two
+
+if TYPE_CHECKING:
+    from tests.fork import Fork
+
+CONFIG = """
+[[workload]]
+id = "w"
+command = "{python} bench/cost.py > {out}"
+metrics = { cost = { unit = "units", better = "lower" } }
+[gate]
+max_launches = 6
+"""
+COST = """
+import json
+from framework import ours, upstream
+print(json.dumps({"cost": 100.0 * ours.factor * upstream.factor}))
+"""
+REVISIONS = ["main", "upstream", "ours", "both"]
+
+
+@pytest.fixture
+def two(fork: Fork, monkeypatch: pytest.MonkeyPatch) -> Two:
+    """Upstream makes it 10 % dearer, our patches 20 %."""
+    fork.commit(
+        {
+            "ciwm.toml": CONFIG,
+            "bench/cost.py": COST,
+            "framework/upstream.py": "factor = 1\n",
+            "framework/ours.py": "factor = 1\n",
+        }
+    )
+    fork.commit({"framework/upstream.py": "factor = 1.1\n"}, branch="upstream")
+    git(fork.path, "switch", "-q", "main")
+    fork.commit({"framework/ours.py": "factor = 1.2\n"}, branch="ours")
+    git(fork.path, "switch", "-q", "-c", "both")
+    git(fork.path, "merge", "-q", "-m", "sync", "upstream")
+    monkeypatch.chdir(fork.path)
+    return Two(fork)
+
+
+def test_the_parts_of_a_change_are_what_each_revision_brought(
+    two: Two, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ciwm(["bench", "--factor", *REVISIONS, "--out", str(two.out), "--json"]) == 0
+
+    found = parse_record(capsys.readouterr().out, Attribution, source="stdout")
+    (series,) = found.series
+    assert found.factors == ("upstream", "patches")
+    assert series.owner == "both"
+    assert series.launches == 6
+    assert series.values == pytest.approx(
+        {"neither": 100, "first": 110, "second": 120, "both": 132}
+    )
+    assert series.first is not None
+    assert series.second is not None
+    assert series.interaction is not None
+    assert series.first.change == pytest.approx(1.1)
+    assert series.second.change == pytest.approx(1.2)
+    assert series.interaction.change == pytest.approx(1)
+    assert found == read_record(two.out / "attribution.json", Attribution)
+
+
+def test_every_launch_is_on_disk_in_the_order_that_the_seed_gives(two: Two) -> None:
+    options = ["--seed", "4", "--out", str(two.out), "--factors", "torch,ours"]
+    assert ciwm(["bench", "--factor", *REVISIONS, *options]) == 0
+
+    run = read_record(two.out / "factorial.json", FactorialRun)
+    assert run.complete
+    assert run.factors == ("torch", "ours")
+    cells = [one.cell for one in run.launches]
+    assert len(cells) == 24
+    for block in range(6):
+        assert tuple(cells[4 * block : 4 * block + 4]) == factorial_order(4, "w", block, 0)
+    shas = [run.arms[cell].revision.sha for cell in CELLS]
+    assert shas == [two.fork.repository.revision(name).sha for name in REVISIONS]
+
+
+def test_the_terminal_and_markdown_say_whose_it_is(
+    two: Two, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--out", str(two.out), "--factors", "up|stream,ours"]
+    assert ciwm(["bench", "--factor", *REVISIONS, *options]) == 0
+    out = capsys.readouterr().out
+    assert "up|stream alone" in out.splitlines()[0]
+    assert "up|stream and ours each change it: together +32.0 %" in out
+    again = ["--out", str(two.fork.runs / "other"), "--markdown", "--factors", "up|stream,ours"]
+    assert ciwm(["bench", "--factor", *REVISIONS, *again]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("#### Whose change it is")
+    assert "up|stream" not in out
+
+
+def test_a_combination_that_does_not_build_ends_with_4_and_is_named(
+    two: Two, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = '[build]\ncommand = "! grep -q 1.2 framework/ours.py"\n'
+    (two.fork.path / "ciwm.toml").write_text(broken + CONFIG)
+    assert ciwm(["bench", "--factor", *REVISIONS, "--out", str(two.out)]) == 4
+    assert "error: ours did not build (failed)" in capsys.readouterr().err
+
+
+def test_a_combination_that_does_not_run_is_given_up_and_named(
+    two: Two, capsys: pytest.CaptureFixture[str]
+) -> None:
+    two.fork.commit({"framework/ours.py": "raise SystemExit(3)\n"}, branch="bad")
+    names = ["main", "upstream", "ours", "bad"]
+    assert ciwm(["bench", "--factor", *names, "--out", str(two.out)]) == 0
+    out = capsys.readouterr().out
+    assert "0 whole blocks, 4 are needed (launches of w do not end well)" in out
+    assert "note: w both: failed" in out
+    assert len(read_record(two.out / "factorial.json", FactorialRun).launches) <= 8
+
+
+def test_a_budget_that_is_spent_is_said(two: Two, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--budget", "0.001s", "--out", str(two.out)]
+    assert ciwm(["bench", "--factor", *REVISIONS, *options]) == 0
+    assert "the budget of 0.001 s is spent" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["main", "upstream"], "name four"),
+        ([*REVISIONS, "--factors", "one"], "--factors is two names"),
+        ([*REVISIONS, "--factors", "a,a"], "--factors is two names"),
+        ([*REVISIONS[:3], "nowhere"], "no such revision: nowhere"),
+        ([*REVISIONS, "-w", "v"], "no workload 'v'"),
+    ],
+)
+def test_what_cannot_be_asked_ends_with_2_and_one_line(
+    two: Two, capsys: pytest.CaptureFixture[str], arguments: list[str], words: str
+) -> None:
+    assert two
+    assert ciwm(["bench", "--factor", *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_factors_without_factor_is_refused(two: Two, capsys: pytest.CaptureFixture[str]) -> None:
+    assert two
+    assert ciwm(["bench", "main", "both", "--factors", "a,b"]) == 2
+    assert "--factors is for --factor" in capsys.readouterr().err

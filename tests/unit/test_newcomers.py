@@ -1,0 +1,108 @@
+"""What the first readers of our reports stumbled over."""
+
+from __future__ import annotations
+
+from io import StringIO
+from typing import TYPE_CHECKING
+
+import pytest
+from rich.console import Console
+
+from ciwm.report.bump_answer import answer, next_step
+from ciwm.report.bump_markdown import comment_markdown
+from ciwm.report.bump_parts import sided_builds
+from ciwm.report.bump_text import show_bump
+from ciwm.report.one_sided import needs_words
+from ciwm.report.verdict_markdown import verdict_section
+from ciwm.report.verdict_text import show_verdict
+from tests import records_examples as examples
+
+if TYPE_CHECKING:
+    from ciwm.records import BumpReport, Verdict
+
+
+def shown(report: BumpReport) -> str:
+    console = Console(file=StringIO(), width=120, color_system=None)
+    show_bump(report, console)
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def test_a_revision_against_itself_has_a_base_and_a_head() -> None:
+    same = examples.revision("base")
+    builds = (examples.build("base"), examples.build("head", revision=same))
+    report = examples.bump(base=same, head=same, builds=builds)
+    assert [side for side, _ in sided_builds(report)] == ["base", "head"]
+
+
+def test_what_was_cancelled_did_not_fail_and_says_how_to_go_on() -> None:
+    report = examples.bump(
+        stages=examples.stages(bench="interrupted"), verdict=None, exit_code=130, pull_request=None
+    )
+    assert answer(report).startswith("⚠️ Cancelled: ")
+    assert "what was measured is kept" in next_step(report)
+    assert "ciwm bench --resume" in next_step(report)
+
+
+def test_cancelled_in_a_build_is_no_build_to_mend() -> None:
+    builds = (examples.build("base", status="interrupted"),)
+    report = examples.bump(
+        builds=builds, verdict=None, exit_code=130, run_file=None, pull_request=None
+    )
+    assert next_step(report) == (
+        "this job was cancelled before anything was measured: run it again."
+    )
+
+
+def test_how_the_interval_was_made_is_told_to_its_end() -> None:
+    method = "x" * 500 + " to the end"
+    text = verdict_section(examples.verdict("unchanged", interval_method=method))
+    assert "to the end" in text
+
+
+@pytest.mark.parametrize(
+    ("better", "low", "high", "beyond"),
+    [
+        ("lower", 0.99, 1.031, True),
+        ("lower", 0.90, 1.029, False),
+        ("higher", 0.96, 1.01, True),
+        ("higher", 0.98, 1.20, False),
+    ],
+)
+def test_an_interval_over_the_limit_of_what_is_unchanged_is_explained(
+    better: str, low: float, high: float, *, beyond: bool
+) -> None:
+    row = (
+        examples.verdict("unchanged")
+        .series[0]
+        .model_copy(
+            update={
+                "better": better,
+                "ci_low": low,
+                "ci_high": high,
+                "threshold_pct": 3.0,
+                "reason": "with 95 % confidence no worse than +2.9 %",
+            }
+        )
+    )
+    verdict = examples.verdict("unchanged").model_copy(update={"series": (row,)})
+    assert needs_words(row) is beyond
+    assert ("no worse than" in _terminal(verdict)) is beyond
+    comment = comment_markdown(examples.bump(verdict=verdict))
+    assert ("no worse than" in comment) is beyond
+
+
+def _terminal(verdict: Verdict) -> str:
+    console = Console(file=StringIO(), width=120, color_system=None)
+    show_verdict(verdict, console)
+    assert isinstance(console.file, StringIO)
+    return console.file.getvalue()
+
+
+def test_full_commit_ids_are_short_on_a_terminal() -> None:
+    sha = "0123456789" * 4
+    sync = examples.sync()
+    ours = sync.downstream.model_copy(update={"ref": sha, "sha": sha})
+    text = shown(examples.bump(sync=sync.model_copy(update={"downstream": ours})))
+    assert sha not in text
+    assert sha[:12] in text
