@@ -194,5 +194,6 @@ def _print(report: SyncReport, *, as_json: bool, as_markdown: bool) -> None:
 def _exit_code(report: SyncReport) -> int:
     from ciwm.errors import ENVIRONMENT, OK  # noqa: PLC0415
 
-    no_merge = report.conflicts is None and not report.missing_objects
+    wanted = report.shape.style == "fork"  # there is nothing to merge into a plugin
+    no_merge = wanted and report.conflicts is None and not report.missing_objects
     return ENVIRONMENT if no_merge else OK

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
+from ciwm.records.sync_drift import BlindSpot, Finding, PinLane, PluginSurface
 from ciwm.records.sync_gate import Marker, PinMove, Rating, SyncGate
 from ciwm.records.sync_history import Forecast, PastSync, SyncHistory
 from ciwm.records.sync_patches import PatchQueue
@@ -227,6 +228,8 @@ class Conflicts(Record):
 class SyncReport(RecordFile):
     """The sync cost at one moment; when `partial`, `notes` name what could not be computed.
 
+    For a plugin the merge base is its (first) pin, and carried, overlap and conflicts are None;
+    `surface` is None where drift was not looked at.
     For a patch queue the merge base is the pin, and the fork is the pin with those patches on top
     that apply to it, a commit each; `patches` says how they fit at the target. `markers` is None
     where what is carried could not be read.
@@ -256,3 +259,7 @@ class SyncReport(RecordFile):
     gate: SyncGate | None = None
     rating: Rating | None = None
     pulls: Pulls | None = None
+    surface: PluginSurface | None = None
+    lanes: tuple[PinLane, ...] = ()
+    drift: tuple[Finding, ...] = ()
+    unseen: tuple[BlindSpot, ...] = ()

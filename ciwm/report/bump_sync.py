@@ -8,6 +8,7 @@ from ciwm.report.bump_kind import upstream_commits
 from ciwm.report.detail import Detail, folded, name, table, words
 from ciwm.report.figures import plural
 from ciwm.report.sync_details import sync_details
+from ciwm.report.sync_drift import drift_answer, drift_facts
 from ciwm.report.sync_gate import gate_lines, gate_section
 from ciwm.report.sync_words import lines
 
@@ -24,6 +25,8 @@ def sync_part(head: SyncReport, base: SyncReport | None, detail: Detail) -> str:
     Where head leaves nothing to merge, the details are those of the merge it made. A sync still to
     come that has no conflicts folds into one line.
     """
+    if head.surface is not None:
+        return _plugin_part(head, detail)
     brought = upstream_commits(head, base)
     faced = base if base is not None and brought and not head.behind.commits else head
     parts = (
@@ -35,6 +38,15 @@ def sync_part(head: SyncReport, base: SyncReport | None, detail: Detail) -> str:
     if _is_calm(head) and not brought:
         return folded(f"Sync with upstream: {_calm_line(head)}", *parts)
     return "\n\n".join(part for part in ("#### Sync with upstream", *parts) if part)
+
+
+def _plugin_part(head: SyncReport, detail: Detail) -> str:
+    """What drifted under a plugin."""
+    parts = (table(("", "Sync cost"), drift_facts(head, name)), sync_details(head, detail))
+    if not head.drift and not head.partial:
+        return folded(f"Sync with upstream: {drift_answer(head, words)}", *parts)
+    told = ("#### Sync with upstream", drift_answer(head, name), *parts)
+    return "\n\n".join(part for part in told if part)
 
 
 def _is_calm(sync: SyncReport) -> bool:

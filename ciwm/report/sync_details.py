@@ -8,6 +8,7 @@ from ciwm.report.detail import Detail, folded, more, name, shortened_lines, tabl
 from ciwm.report.escape import code, fenced
 from ciwm.report.figures import plural
 from ciwm.report.sync_culprits import culprits
+from ciwm.report.sync_drift import drift_details
 from ciwm.report.sync_history import history_part
 from ciwm.report.sync_patches import patches_section
 from ciwm.report.sync_pulls import pulls_details
@@ -26,7 +27,11 @@ _FEW = 5
 
 def sync_details(report: SyncReport, detail: Detail) -> str:
     """The notes in the open, and the lists that `detail` has room for, folded."""
-    parts = [_notes(report), patches_section(report.patches, detail)]
+    parts = [
+        _notes(report),
+        patches_section(report.patches, detail),
+        drift_details(report, detail),
+    ]
     if report.conflicts is not None and report.conflicts.files:
         parts += [
             _conflicts(report.conflicts, detail),

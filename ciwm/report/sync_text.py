@@ -9,6 +9,7 @@ from rich.text import Text
 
 from ciwm.report.detail import shortened
 from ciwm.report.escape import visible
+from ciwm.report.sync_drift import drift_style, show_drift
 from ciwm.report.sync_gate import show_gate
 from ciwm.report.sync_history_text import show_history
 from ciwm.report.sync_patches import show_patches
@@ -52,12 +53,15 @@ def show_sync(report: SyncReport, console: Console) -> None:
         _show_commits(report, console)
     show_states(report.carried, console)
     show_pulls(report.pulls, console)
+    show_drift(report, console)
     _show_notes(report, console)
 
 
 def _style(report: SyncReport) -> str:
     if report.patches is not None:
         return "bold red" if report.patches.counts.fails else "bold green"
+    if report.surface is not None:
+        return drift_style(report)
     if report.behind.commits == 0:
         return "bold green"
     if report.conflicts is None or report.partial:

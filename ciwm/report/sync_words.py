@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ciwm.report.figures import plural
+from ciwm.report.sync_drift import drift_answer, drift_facts
 from ciwm.report.sync_patches import patch_facts, patches_answer
 from ciwm.report.sync_states import state_facts
 
@@ -37,6 +38,8 @@ def signed(added: int, removed: int) -> tuple[str, str]:
 
 def answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:
     """What the merge would cost, in one sentence; `quote` makes names fit the page."""
+    if report.surface is not None:
+        return drift_answer(report, quote)
     if report.patches is not None:
         return patches_answer(report, quote)
     upstream, downstream = (
@@ -58,6 +61,8 @@ def answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:
 
 def facts(report: SyncReport, quote: Callable[[str], str] = str) -> list[tuple[str, str]]:
     """The figures by name; those that could not be measured say so."""
+    if report.surface is not None:
+        return drift_facts(report, quote)
     behind, base = report.behind, report.merge_base
     more = len(report.merge_bases) - 1
     main_line = f"({behind.first_parent} on the main line)"

@@ -13,6 +13,7 @@ from ciwm.upstream.names import readable_text
 from ciwm.upstream.pair import find_pair
 from ciwm.upstream.patch_queue.ground import is_patch_queue
 from ciwm.upstream.patch_queue.report import patches_report
+from ciwm.upstream.plugin import is_plugin, plugin_report
 from ciwm.upstream.setting import repository_name
 from ciwm.upstream.shape import find_ground
 
@@ -48,6 +49,8 @@ def sync_report(
     fetched. Raises UsageError for revisions that cannot be compared, GitError for a shallow clone
     or a history that cannot be read; missing file contents make the report partial instead.
     """
+    if is_plugin(config):
+        return plugin_report(repository, upstream, downstream=downstream, config=config, now=now)
     path_class = path_classifier(config.classes)
     offline = repository.from_top().without_fetching()
     if is_patch_queue(config):
@@ -65,9 +68,9 @@ def _only_forks(ground: Ground) -> UsageError:
     because = "; ".join(readable_text(line) for line in ground.evidence)
     return UsageError(
         f"{ground.pair.downstream_ref} is a {_KINDS[ground.style]} ({because}): "
-        "only forks and patch queues can be reported on so far",
-        "if it is a fork with a history of its own, name the upstream commit it was made from: "
-        '[upstream] synced_to = "SHA"',
+        "[upstream] does not say how to report on it",
+        'a plugin: style = "plugin", pin and repository; a patch queue: patches and pin; a fork '
+        'with a history of its own: synced_to = "SHA" of the upstream commit it was made from',
     )
 
 

@@ -89,4 +89,4 @@ def test_no_command_to_paste_holds_what_a_shell_or_git_would_obey(sha: str) -> N
     head = examples.revision().model_copy(update={"sha": sha})
     comment = comment_markdown(examples.bump(head=head))
     commands = comment.split("```sh\n")[1].split("\n```")[0].splitlines()
-    assert commands == ["pip install ciwm==0.1.0", "ciwm sync-report upstream/main"]
+    assert commands == ["ciwm sync-report upstream/main"]

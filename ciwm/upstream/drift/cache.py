@@ -1,0 +1,79 @@
+"""Indexes kept between reports: one file for each upstream tree, the newest few of them."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import hashlib
+import json
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from ciwm.launch.cache import cache_root
+from ciwm.upstream.drift.index import no_collection
+from ciwm.upstream.drift.symbols import from_data, to_data
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from ciwm.upstream.drift.index import Blobs, Index
+
+KEPT = 24  # a file holds one or two MB
+_FORM = 2  # to be raised when summaries change
+
+
+def load_index(tree_id: str, folders: Mapping[str, str], blobs: Blobs) -> bool:
+    """Add the summaries kept for a tree; False when there are none that can be read."""
+    path = _place(tree_id, folders)
+    try:
+        with no_collection():
+            data = json.loads(gzip.decompress(path.read_bytes()))
+            summaries = {
+                blob: from_data(row)
+                for blob, row in data["summaries"].items()
+                if blob not in blobs.summaries
+            }
+        unparsed = {str(blob): str(reason) for blob, reason in data["unparsed"].items()}
+    except FileNotFoundError:
+        return False
+    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError):
+        return False  # half written by a killed machine, or edited: made anew
+    blobs.summaries |= summaries
+    blobs.unparsed |= unparsed
+    with contextlib.suppress(OSError):
+        os.utime(path)
+    return True
+
+
+def save_index(index: Index, folders: Mapping[str, str]) -> None:
+    """Keep an index, and only the newest few; a cache that cannot be written is no failure."""
+    path = _place(index.tree.id, folders)
+    wanted = {module.blob for module in index.modules.values()}
+    summaries, unparsed = index.blobs.summaries, index.blobs.unparsed
+    data = {
+        "summaries": {blob: to_data(summaries[blob]) for blob in wanted if blob in summaries},
+        "unparsed": {blob: unparsed[blob] for blob in wanted if blob in unparsed},
+    }
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    with contextlib.suppress(OSError):
+        draft.write_bytes(gzip.compress(json.dumps(data).encode(), compresslevel=1))
+        draft.replace(path)
+        _remove_old(path.parent)
+
+
+def _place(tree_id: str, folders: Mapping[str, str]) -> Path:
+    """The name says all that a summary depends on: the tree, the packages, and our parser."""
+    told = json.dumps([_FORM, sys.version_info[:2], tree_id, sorted(folders.items())])
+    name = hashlib.sha256(told.encode()).hexdigest()[:32]
+    folder = cache_root() / "drift"
+    with contextlib.suppress(OSError):
+        folder.mkdir(exist_ok=True)
+    return folder / f"{name}.json.gz"
+
+
+def _remove_old(folder: Path) -> None:
+    kept = sorted(folder.glob("*.json.gz"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for path in kept[KEPT:]:
+        path.unlink(missing_ok=True)
