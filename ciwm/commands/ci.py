@@ -74,11 +74,14 @@ def command(require: bool, as_json: bool, **options: Any) -> int:  # noqa: FBT00
     workload, a head that does not build; 3 and 5 doubt, when asked to fail; 4 a stage could not be
     carried out; 130 cancelled, with everything measured so far kept.
     """
-    from ciwm.actions import Runner, read_event  # noqa: PLC0415
+    from ciwm.actions import NO_COMMIT, Runner, read_event  # noqa: PLC0415
     from ciwm.proc import stop_on_signals  # noqa: PLC0415
 
     publish, runner = options.pop("publish"), Runner()
     event = read_event(os.environ) if os.environ.get("GITHUB_EVENT_NAME") else None
+    if event is not None and event.after == NO_COMMIT:
+        runner.notice("a branch was deleted: there is nothing to compare", title="ciwm")
+        return 0
     asked = _asked(options)
     with stop_on_signals() as stop:
         report = _told(asked, event, runner, stop)
@@ -152,8 +155,10 @@ def _publish(
     from ciwm.github import connect_from  # noqa: PLC0415
     from ciwm.publish import KEY, Target, Texts, publish  # noqa: PLC0415
     from ciwm.report.bump_markdown import comment_markdown, summary_markdown  # noqa: PLC0415
+    from ciwm.report.remarks import build_remarks  # noqa: PLC0415
 
-    texts = Texts(comment_markdown(report), summary_markdown(report))
+    remarks = build_remarks(report)
+    texts = Texts(comment_markdown(report), summary_markdown(report), remarks)
     (asked.directory / "comment.md").write_text(texts.comment, encoding="utf-8")
     if event is None:
         return True
@@ -166,6 +171,9 @@ def _publish(
         published = publish(
             report, texts, target, github, runner=runner, saved=asked.directory / "report.json"
         )
+    if not any(one.what == "check" for one in published.posted):
+        for one in remarks:  # the check carries them where it could be posted
+            runner.error(one.message, title=one.title, file=one.path, line=one.start_line)
     return not published.problems
 
 

@@ -12,6 +12,7 @@ from ciwm.github import archive, artifacts
 from ciwm.publish import KEY, Target, Texts, publish
 from ciwm.publish.hostile import handed_in, handed_in_archive
 from ciwm.report.bump_markdown import comment_markdown, summary_markdown
+from ciwm.report.remarks import build_remarks
 from ciwm.story.receiving import received, refused
 
 if TYPE_CHECKING:
@@ -92,7 +93,9 @@ class Poster:
 
 def _texts(report: BumpReport) -> Texts:
     try:
-        return Texts(comment_markdown(report), summary_markdown(report))
+        trusted = report.trust is not None and report.trust.trusted
+        remarks = build_remarks(report) if trusted else ()
+        return Texts(comment_markdown(report), summary_markdown(report), remarks)
     except (ArithmeticError, ValueError, RecursionError) as error:
         raise UsageError(
             f"the figures of the report cannot be shown: {type(error).__name__}"

@@ -213,7 +213,7 @@ FILES: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         lambda: packed(
             REPORT, RunBuilder(family=[series("decode/b=1")]).blocks(8, 1e-300, 1e300).run()
         ),
-        "cannot be",
+        "",  # shown as what it is
     ),
 }
 
