@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import json
 import os
@@ -13,7 +14,8 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from ciwm import __version__
-from ciwm.errors import BUG, INTERRUPTED, USAGE, CiwmError
+from ciwm.errors import BUG, ENVIRONMENT, INTERRUPTED, USAGE, CiwmError
+from ciwm.streams import guarded_streams, open_closed_streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +33,10 @@ COMMANDS = {
     "schema": "print the JSON Schema of the records",
     "sync-report": "what staying in sync with upstream costs",
 }
+
+
+# of what the system had no more: room, quota, memory, descriptors; or its disk failed
+_OUT_OF = {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO}
 
 
 class LazyGroup(click.Group):
@@ -79,6 +85,7 @@ def group(directory: str, *, debug: bool) -> None:  # noqa: ARG001  main() reads
     """What an upstream sync costs, whether the workloads still run, and whether they got slower."""
     try:
         os.chdir(directory)
+        os.getcwd()  # noqa: PTH109  a folder that was deleted can be changed to
     except OSError as error:
         raise click.UsageError(f"-C {directory}: {error.strerror}") from error
 
@@ -86,6 +93,21 @@ def group(directory: str, *, debug: bool) -> None:  # noqa: ARG001  main() reads
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and return its exit code; never raises."""
     as_json, debug = "--json" in arguments, "--debug" in arguments
+    with guarded_streams(as_json=as_json) as output:
+        code = _run(arguments, as_json=as_json, debug=debug)
+        if output is None:
+            return code
+        output.flush()
+        if output.failure is None:
+            return code
+        words = output.failure.strerror or output.failure
+        hint = "make room where it goes, or give another place"
+        return _fail(
+            f"cannot write standard output: {words}", hint, ENVIRONMENT, as_json=False, debug=debug
+        )
+
+
+def _run(arguments: Sequence[str], *, as_json: bool, debug: bool) -> int:
     try:
         result = group.main(list(arguments), prog_name="ciwm", standalone_mode=False)
     except CiwmError as error:
@@ -99,11 +121,8 @@ def run(arguments: Sequence[str]) -> int:
         )
     except (click.Abort, KeyboardInterrupt):
         return _fail("interrupted", "", INTERRUPTED, as_json=as_json, debug=debug)
-    except BrokenPipeError:
-        _silence_stdout()
-        return 0
-    except Exception:  # noqa: BLE001  the last line of defence: a bug of ours
-        return _bug(as_json=as_json, debug=debug)
+    except Exception as error:  # noqa: BLE001  the last line of defence
+        return _unforeseen(error, as_json=as_json, debug=debug)
     return result if isinstance(result, int) else 0
 
 
@@ -118,25 +137,38 @@ def _fail(message: str, hint: str, code: int, *, as_json: bool, debug: bool) -> 
     return code
 
 
+def _unforeseen(error: Exception, *, as_json: bool, debug: bool) -> int:
+    """A file or a resource the system refuses is the environment's; the rest is a bug of ours."""
+    if not isinstance(error, OSError) or (error.filename is None and error.errno not in _OUT_OF):
+        return _bug(as_json=as_json, debug=debug)
+    where = f"{error.filename}: " if error.filename is not None else ""
+    message, hint = f"{where}{error.strerror or error}", "--debug shows where it was needed"
+    return _fail(message, hint, ENVIRONMENT, as_json=as_json, debug=debug)
+
+
 def _bug(*, as_json: bool, debug: bool) -> int:
-    handle, path = tempfile.mkstemp(prefix="ciwm-bug-", suffix=".log")
-    with os.fdopen(handle, "w", encoding="utf-8") as log:
-        log.write(traceback.format_exc())
     last = str(sys.exc_info()[1]).splitlines()[:1]
     return _fail(
         f"this is a bug in ciwm: {type(sys.exc_info()[1]).__name__}: {''.join(last)}",
-        f"the traceback is in {path}; please report it",
+        _kept_traceback(),
         BUG,
         as_json=as_json,
         debug=debug,
     )
 
 
-def _silence_stdout() -> None:
-    """The reader went away; keep the interpreter from complaining again at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _kept_traceback() -> str:
+    """Where the traceback is; on a full disk, how to see it."""
+    try:
+        handle, path = tempfile.mkstemp(prefix="ciwm-bug-", suffix=".log")
+        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as log:
+            log.write(traceback.format_exc())
+    except OSError:
+        return "--debug shows the traceback; please report it"
+    return f"the traceback is in {path}; please report it"
 
 
 def main() -> NoReturn:
     """The console script."""
+    open_closed_streams()
     sys.exit(run(sys.argv[1:]))

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import re
-import sys
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from ciwm.config_pulls import MergeRule, PullsConfig
-from ciwm.config_section import Section, with_percent
-from ciwm.config_sync import BudgetConfig, HygieneConfig, RatingConfig, SyncConfig
+from ciwm.config_mistakes import explained
+from ciwm.config_pulls import PullsConfig
+from ciwm.config_section import Section, read_toml, with_percent
+from ciwm.config_sync import SyncConfig
 from ciwm.errors import ConfigError
 from ciwm.gate_config import BlockOn, GateConfig, OnDoubt, SeriesRule
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 Phase = Literal[
     "train",
@@ -54,6 +48,7 @@ __all__ = [
 ]
 
 FILE_NAMES = ("ciwm.toml", "pyproject.toml")
+LONGEST_ARGUMENT_BYTES = 2**17  # of execve on Linux, its final NUL included
 DEFAULT_CLASSES: dict[str, tuple[str, ...]] = {
     "tests": ("tests/**", "test/**", "**/tests/**", "**/test_*.py", "**/*_test.*"),
     "docs": ("docs/**", "**/*.md", "**/*.rst"),
@@ -97,11 +92,17 @@ class PinConfig(Section):
     """
 
     file: str | None = None
+    """A file of ours that holds the commit, tag or version, or a requirement of `package`."""
     package: str | None = None
+    """The requirement to look for in `file`."""
     pattern: str | None = None
+    """What to look for in `file` instead: a regular expression with one group."""
     submodule: str | None = None
+    """The path of a submodule: the pin is its commit."""
     revision: str | None = None
+    """The commit, tag or version itself."""
     folder: str | None = None
+    """A folder with an unpacked source distribution."""
 
     @model_validator(mode="after")
     def _one_place(self) -> PinConfig:
@@ -138,16 +139,27 @@ class UpstreamConfig(PullsConfig):
     """
 
     remote: str | None = None
+    """The git remote that is upstream. Without it and `url`: the remote named upstream."""
     url: str | None = None
+    """Upstream's address, where no remote has it; `ciwm ci` fetches it, `sync-report` does not."""
     branch: str = "main"
+    """Its branch. Not stated: main, else master, else the remote's HEAD."""
     style: Literal["fork", "plugin", "patches"] | None = None
+    """What this repository is; found out where not stated."""
     synced_to: str | None = None
+    """The upstream commit whose work a squashed sync brought: git cannot know."""
     classes: dict[str, tuple[str, ...]] = DEFAULT_CLASSES
+    """Path classes by name, as globs; the first that matches counts. Replaces the defaults."""
     repository: str | None = None
+    """A clone of upstream, or an unpacked source distribution of the target."""
     package: str | tuple[str, ...] = ()
+    """Plugins: the name or names upstream is imported by."""
     pin: PinConfig | None = None
+    """Plugins and patch queues: where the upstream this is made for is stated."""
     pins: dict[str, PinConfig] = {}
+    """Several pins by name (a main and a release lane), instead of `pin`."""
     patches: str | None = None
+    """Patch queues: the folder of the patches."""
 
     @model_validator(mode="after")
     def _pin_or_pins(self) -> UpstreamConfig:
@@ -170,24 +182,37 @@ class BuildConfig(Section):
     """The recipe; run by `sh -ec` in the worktree of the revision.
 
     Secrets of the job do not reach it, but for the variables named in `pass_env`; a private index
-    whose URL holds a password is one. A relative
+    whose URL holds a password is one. Another value of one is another build. A relative
     `python` with a slash (".venv/bin/python") is one that the recipe makes in the worktree.
     """
 
     command: str | None = None
+    """The recipe, for `sh -ec`. Without one the worktree is used as it is."""
     env: dict[str, str] = {}
+    """Variables for the recipe."""
     pass_env: tuple[str, ...] = ()
+    """Variables of the job that reach it although they look like secrets."""
     timeout_s: float = Field(default=5400, gt=0)
+    """Seconds after which the build is stopped."""
     venv: bool | Literal["system-site-packages"] = False
+    """A venv of its own, empty, or with the packages of `python` ("system-site-packages")."""
     python: str = "python3"
+    """The interpreter of build and launches: a name on PATH, or a path (see above)."""
     python_path: tuple[str, ...] = (".",)
+    """Folders of the build that launches import from, before all others."""
     cache_limit_gib: float = Field(default=20, gt=0)
+    """Builds least recently used are removed beyond this size (GiB)."""
 
     @field_validator("command", "python")
     @classmethod
     def _one_argument(cls, value: str | None) -> str | None:
         if value is not None and (not value.strip() or "\0" in value):
             raise ValueError("must not be empty or hold a NUL character")
+        if value is not None and len(value.encode("utf-8", "replace")) >= LONGEST_ARGUMENT_BYTES:
+            raise ValueError(
+                "is longer than the 128 KiB that Linux hands to a process: put it into a script "
+                "of the repository, and run that"
+            )
         return value
 
     @field_validator("env")
@@ -203,9 +228,13 @@ class MetricConfig(Section):
     """Unit and direction are stated, never guessed."""
 
     unit: str
+    """The unit its values are in ("s", "tokens/s", "MiB")."""
     better: Literal["lower", "higher"]
+    """Which direction is the better one."""
     threshold_pct: float | None = Field(default=None, gt=0)
-    threshold_abs: float | None = Field(default=None, gt=0)  # in `unit`; compares differences
+    """The change that counts, in percent; also threshold = "3%". Else that of [gate]."""
+    threshold_abs: float | None = Field(default=None, gt=0)
+    """The change that counts, in `unit`, instead: differences are compared."""
 
     @model_validator(mode="before")
     @classmethod
@@ -231,19 +260,40 @@ class WorkloadConfig(Section):
     """
 
     id: str
+    """Its name, unique."""
     phase: Phase | None = None
+    """What it stands for; shown, never guessed."""
     python: str | None = None
+    """A callable that is timed: 'file.py:callable', see `ciwm bench --help`."""
     command: str | None = None
+    """Or a program that writes its samples to {out}, see `ciwm bench --help`."""
     format: Literal["samples-json"] = "samples-json"
+    """The form of what the command writes."""
     files: tuple[str, ...] = ()
+    """Globs of files it needs besides those in the folder of the file named above."""
     devices: int = Field(default=1, ge=1)
+    """Accelerators a launch gets to itself, on machines that have any."""
     params: dict[str, tuple[Scalar, ...]] = {}
+    """Values by name; a series for each combination. A single value stands for a list of one."""
     metrics: dict[str, MetricConfig] = {}
+    """What it reports; `python` without any is timed as step_time in seconds."""
     iterations: int = Field(default=60, ge=1)
+    """Timed calls a launch."""
     warmup_iterations: int = Field(default=3, ge=0)
+    """Calls before them, at least."""
     warmup_s: float = Field(default=0.5, ge=0)
+    """Seconds of calls before them, at least."""
     timeout_s: float = Field(default=900, gt=0)
+    """Seconds after which a launch counts as hung."""
     imports_build: bool = True
+    """false: its process only starts the build's programs, and loads nothing of it itself."""
+
+    @field_validator("params", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {name: [one] if isinstance(one, Scalar) else one for name, one in value.items()}
 
     @field_validator("id")
     @classmethod
@@ -272,17 +322,32 @@ class StoreConfig(Section):
     """Where runs are kept: `git:BRANCH`, or `dir:PATH`."""
 
     url: str = "git:ciwm-data"
+    """`git:BRANCH` of this repository, or `dir:PATH`."""
 
 
 class Config(Section):
     """All of it; every table is optional."""
 
     upstream: UpstreamConfig = UpstreamConfig()
+    """Where upstream is."""
     build: BuildConfig = BuildConfig()
+    """How a revision is built."""
     workload: tuple[WorkloadConfig, ...] = ()
+    """What is measured."""
     gate: GateConfig = GateConfig()
+    """What blocks."""
     sync: SyncConfig = SyncConfig()
+    """What staying in sync may cost."""
     store: StoreConfig = StoreConfig()
+    """Where runs are kept."""
+
+    @field_validator("workload", mode="before")
+    @classmethod
+    def _several(cls, value: Any) -> Any:
+        if isinstance(value, dict):
+            what = "there may be several: write [[workload]], in two brackets"
+            raise ValueError(what)  # noqa: TRY004  what pydantic takes for a mistake of the user
+        return value
 
     @model_validator(mode="after")
     def _distinct(self) -> Config:
@@ -318,45 +383,13 @@ def read_config(path: Path) -> Config:
 
 def parse_config(data: bytes, source: str) -> Config | None:
     """The configuration in a TOML text; None for a pyproject.toml without [tool.ciwm]."""
-    try:
-        table: Any = tomllib.loads(data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{source} is not TOML: {error}") from error
+    table: Any = read_toml(data, source)
     if source.endswith("pyproject.toml"):
-        table = table.get("tool", {}).get("ciwm")
+        tool = table.get("tool")
+        table = tool.get("ciwm") if isinstance(tool, dict) else None
         if table is None:
             return None
     try:
         return Config.model_validate(table)
     except ValidationError as error:
-        raise _explained(error, source) from error
-
-
-def _explained(error: ValidationError, source: str) -> ConfigError:
-    first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"]) or "(top level)"
-    if first["type"] == "extra_forbidden":
-        return ConfigError(f"{source}: unknown key {where}", _suggestion(str(first["loc"][-1])))
-    return ConfigError(f"{source}: {where}: {first['msg'].removeprefix('Value error, ')}")
-
-
-def _suggestion(key: str) -> str:
-    sections = (
-        Config,
-        UpstreamConfig,
-        PinConfig,
-        MergeRule,
-        BuildConfig,
-        WorkloadConfig,
-        MetricConfig,
-        GateConfig,
-        SeriesRule,
-        StoreConfig,
-        SyncConfig,
-        BudgetConfig,
-        HygieneConfig,
-        RatingConfig,
-    )
-    known = {name for section in sections for name in section.model_fields}
-    close = difflib.get_close_matches(key, known, n=1)
-    return f"did you mean {close[0]}?" if close else ""
+        raise explained(error, source, Config) from error

@@ -21,8 +21,11 @@ class MergeRule(Section):
     """
 
     label: str | None = None
+    """The label of what was merged."""
     closed_by: str | None = None
+    """The login that closes what it merged."""
     trailer: str | None = None
+    """How the line of a commit's message begins that names the pull request."""
 
     @field_validator("*")
     @classmethod
@@ -46,10 +49,15 @@ class PullsConfig(Section):
     """
 
     github: str | None = None
+    """Upstream's owner/name on GitHub: its pull requests are reported then."""
     authors: tuple[str, ...] = ()
+    """Whose are ours: @login, or the mail address of their commits."""
     merged: MergeRule | None = None
+    """How a merge shows where GitHub says closed."""
     pulls_days: int | None = Field(default=None, ge=1, le=36_500)
+    """Only pull requests made in so many days count."""
     bots: tuple[str, ...] = ()
+    """Logins whose comments are no response, besides the known bots."""
 
     @field_validator("github")
     @classmethod

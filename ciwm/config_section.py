@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+import sys
+from typing import Any, get_args
 
 from pydantic import BaseModel, ConfigDict
+
+from ciwm.errors import ConfigError
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
@@ -13,7 +21,16 @@ _SECONDS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 class Section(BaseModel):
     """One table; unknown keys, NaN and infinity are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
+    )
+
+
+def section_of(annotation: Any) -> type[Section] | None:
+    """The table that a key of this type holds, alone, in a list or by name; None where none is."""
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation
+    return next(filter(None, map(section_of, get_args(annotation))), None)
 
 
 def with_percent(data: Any, name: str = "threshold") -> Any:
@@ -38,3 +55,31 @@ def with_seconds(data: Any) -> Any:
         raise ValueError(f'budget is a time such as "20min", not {data["budget"]!r}')
     seconds = float(match[1]) * _SECONDS[match[2]]
     return {**{k: v for k, v in data.items() if k != "budget"}, "budget_s": seconds}
+
+
+def read_toml(data: bytes, source: str) -> dict[str, Any]:
+    """The table of a TOML text, without a NUL in it; raises ConfigError."""
+    try:
+        table: dict[str, Any] = tomllib.loads(data.decode("utf-8"))
+    except ValueError as error:  # also bytes that are no text, and numbers of 5000 digits
+        raise ConfigError(f"{source} is not TOML: {error}") from error
+    except RecursionError as error:
+        raise ConfigError(f"{source} is not TOML we read: it is nested too deep") from error
+    where = _nul(table)
+    if where is not None:
+        raise ConfigError(f"{source}: {where} holds a NUL character")
+    return table
+
+
+def _nul(value: Any, path: str = "") -> str | None:
+    """Where a text holds a NUL, which no path, command or variable can."""
+    if isinstance(value, str):
+        return path if "\0" in value else None
+    below: Any = ()
+    if isinstance(value, dict):
+        if any("\0" in key for key in value):
+            return f"a key of {path or 'the top level'}"
+        below = ((f"{path}.{key}" if path else key, part) for key, part in value.items())
+    elif isinstance(value, list):
+        below = ((f"{path}.{index}", part) for index, part in enumerate(value))
+    return next((found for name, part in below if (found := _nul(part, name))), None)

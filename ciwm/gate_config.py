@@ -19,7 +19,7 @@ def matches(name: str, pattern: str) -> bool:
 
 
 class SeriesRule(Section):
-    """[[gate.series]]: what holds for the series and metrics that it matches.
+    """What holds for the series and metrics that it matches.
 
     Of several rules the first that matches counts, alone. `match` is a glob for the series or its
     workload, `metric` one for the metric. `threshold_abs` is in the metric's unit, and compares
@@ -27,11 +27,17 @@ class SeriesRule(Section):
     """
 
     match: str = "*"
+    """A glob for the series or its workload."""
     metric: str = "*"
+    """A glob for the metric."""
     threshold_pct: float | None = Field(default=None, gt=0)
+    """The change that counts, in percent; also threshold = "3%"."""
     threshold_abs: float | None = Field(default=None, gt=0)
+    """The change that counts, in the metric's unit, instead."""
     threshold_p99_pct: float | None = Field(default=None, gt=0)
+    """For the slowest iterations; also threshold_p99 = "10%"."""
     block_on: tuple[BlockOn, ...] | None = None
+    """What blocks here, instead of what [gate] says."""
 
     @model_validator(mode="before")
     @classmethod
@@ -57,19 +63,33 @@ class GateConfig(Section):
     """The decision rule's numbers; see `ciwm gate --help` for what each outcome means."""
 
     block_on: tuple[BlockOn, ...] = get_args(BlockOn)
+    """What makes the check fail."""
     threshold_pct: float = Field(default=3.0, gt=0)
+    """The slowdown that counts, in percent; also threshold = "3%"."""
     threshold_p99_pct: float = Field(default=10.0, gt=0)
+    """That of the slowest iterations; also threshold_p99 = "10%"."""
     gate_p99: bool = False
+    """Whether the slowest iterations are judged by evidence too."""
     prove_improvement: bool = False
+    """Go on where head is not slower, until it is proved faster or that is excluded."""
     confirm: bool = False
+    """Whether a regression blocks only once a second run confirms it."""
     on_undetectable: Literal["warn", "refuse"] = "warn"
+    """What to do with a threshold that a calibration found too small for the machine."""
     family_alpha: float = Field(default=0.01, gt=0, lt=1)
+    """The chance of any false alarm in a run."""
     max_launches: int = Field(default=16, ge=4)
+    """Launches a side and workload, at most."""
     on_inconclusive: OnDoubt = "warn"
+    """`fail`: end with 3 when undecided."""
     on_void: OnDoubt = "warn"
+    """`fail`: end with 5 when conditions differed."""
     budget_s: float = Field(default=1200, gt=0)
+    """Seconds for all launches; also budget = "20min"."""
     removed: tuple[str, ...] = ()
+    """Workloads or series taken out on purpose: that they are missing does not block."""
     series: tuple[SeriesRule, ...] = ()
+    """What differs by series; the first rule that matches counts."""
 
     @model_validator(mode="before")
     @classmethod

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ciwm.errors import GitError, UsageError
+from ciwm.git_process import Completed, execute, last_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,20 +25,6 @@ if TYPE_CHECKING:
     from ciwm.records.build import Revision
 
 _FULL_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-
-
-@dataclass(frozen=True)
-class Completed:
-    """What a git command left: exit status, standard output as bytes, standard error as text."""
-
-    status: int
-    stdout: bytes
-    stderr: str
-
-    @property
-    def text(self) -> str:
-        """Standard output; bytes that are not UTF-8 become surrogates and survive a round trip."""
-        return self.stdout.decode("utf-8", "surrogateescape")
 
 
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -106,19 +93,23 @@ class Repository:
     def scratch_objects(self) -> Iterator[Repository]:
         """The same repository with new objects going to a temporary store, removed at the end."""
         store = self.path / self.text("rev-parse", "--git-path", "objects")
-        with tempfile.TemporaryDirectory(prefix="ciwm-objects-") as folder:
+        with tempfile.TemporaryDirectory(
+            prefix="ciwm-objects-",
+            ignore_cleanup_errors=True,  # a git that we were stopped in may still write there
+        ) as folder:
             yield self.with_variables(
                 GIT_OBJECT_DIRECTORY=folder,
-                GIT_ALTERNATE_OBJECT_DIRECTORIES=_listed(str(store.resolve())),
+                GIT_ALTERNATE_OBJECT_DIRECTORIES=as_listed(str(store.resolve())),
             )
 
     def run(self, *arguments: str, check: bool = True, stdin: bytes | None = None) -> Completed:
         """Run one git command; with `check`, a non-zero status raises GitError with git's words."""
-        completed = self._execute([*self._command(), *arguments], stdin)
+        environment = {**_ALWAYS, **self.variables}
+        completed = execute([*self._command(), *arguments], self.path, environment, stdin)
         if check and completed.status != 0:
             raise GitError(
                 f"git {arguments[0]} failed in {self.path} (status {completed.status}): "
-                f"{_last_words(completed.stderr)}"
+                f"{last_words(completed.stderr)}"
             )
         return completed
 
@@ -216,30 +207,12 @@ class Repository:
         unset = [part for name in _hidden_variables(self.variables) for part in ("-u", name)]
         return [*(["env", *unset] if unset else []), "git", "-c", "core.quotePath=false"]
 
-    def _execute(self, command: list[str], stdin: bytes | None) -> Completed:
-        import git as gitpython
 
-        environment = {**_ALWAYS, **self.variables}
-        with tempfile.TemporaryFile() as given:
-            given.write(stdin or b"")
-            given.seek(0)
-            try:
-                status, stdout, stderr = gitpython.Git(str(self.path)).execute(
-                    command,
-                    istream=given,
-                    env=environment,
-                    with_extended_output=True,
-                    with_exceptions=False,
-                    stdout_as_string=False,
-                    strip_newline_in_stdout=False,
-                )
-            except gitpython.GitCommandNotFound as error:
-                raise GitError("git is not installed, or not on PATH") from error
-        return Completed(status, bytes(stdout or b""), stderr)
+def as_listed(path: str) -> str:
+    """A path as an item of git's lists of object folders, quoted where it has to be.
 
-
-def _listed(path: str) -> str:
-    """A path as an item of a colon-separated list of git's; quoted where it has to be."""
+    Items are parted by colons in a variable, by newlines in a file.
+    """
     if not re.search(r'[:\n]|^"', path):
         return path
     escaped = re.sub(r'(["\\])', r"\\\1", path).replace("\n", "\\n")
@@ -277,14 +250,11 @@ def _not_a_repository(path: Path, stderr: str) -> GitError:
             f"git refuses {path}: it belongs to another user",
             f"git config --global --add safe.directory {path}",
         )
+    if "not a git repository" not in stderr:
+        return GitError(
+            f"git does not work in {path}: {last_words(stderr)}",
+            "see that `git status` works there",
+        )
     return GitError(
         f"{path} is not inside a git repository", "run ciwm in a checkout, or use -C DIR"
     )
-
-
-def _last_words(stderr: str) -> str:
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
-    for line in lines:
-        if line.startswith(("fatal:", "error:")):
-            return line
-    return lines[-1] if lines else "no message"

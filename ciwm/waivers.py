@@ -12,21 +12,15 @@ expires = 2026-12-31            # the last day on which it counts
 
 from __future__ import annotations
 
-import sys
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 from pydantic import Field, ValidationError, model_validator
 
-from ciwm.config_section import Section, with_percent
+from ciwm.config_section import Section, read_toml, with_percent
 from ciwm.errors import ConfigError
 from ciwm.gate_config import matches
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 FILE_NAME = "ciwm-waivers.toml"
 _TEXT = Field(min_length=1, max_length=500)
@@ -36,13 +30,21 @@ class Waiver(Section):
     """One accepted regression; everything but the metric has to be said."""
 
     series: str = _TEXT
+    """A glob for the series or its workload."""
     metric: str = "*"
+    """A glob for the metric."""
     ceiling_pct: float | None = Field(default=None, gt=0)
+    """How far it may go, in percent; also ceiling = "8%"."""
     ceiling_abs: float | None = Field(default=None, gt=0)
+    """How far, in the metric's unit, instead."""
     reason: str = _TEXT
+    """Why."""
     author: str = _TEXT
+    """Who accepts it."""
     issue: str = _TEXT
+    """Where it is tracked."""
     expires: date
+    """The last day on which it counts."""
 
     @model_validator(mode="before")
     @classmethod
@@ -73,10 +75,7 @@ def find_waivers(root: Path) -> tuple[Waiver, ...]:
 
 def parse_waivers(data: bytes, source: str) -> tuple[Waiver, ...]:
     """The waivers in a TOML text; raises ConfigError with the one that is wrong."""
-    try:
-        table = tomllib.loads(data.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{source} is not TOML: {error}") from error
+    table = read_toml(data, source)
     try:
         return _File.model_validate(table).waiver
     except ValidationError as error:

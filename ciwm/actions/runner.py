@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from ciwm.errors import UsageError
+from ciwm.streams import Stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -24,11 +24,12 @@ class Runner:
     """The runner of this step; outside of Actions its messages are plain lines on stderr.
 
     Workflow commands go to stderr, which the runner reads as it does stdout, so that `--json`
-    keeps stdout to itself.
+    keeps stdout to itself. A file of the runner that cannot be written is a warning, said once.
     """
 
     variables: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
     stream: TextIO | None = None
+    _unwritable: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     @property
     def active(self) -> bool:
@@ -45,8 +46,7 @@ class Runner:
         path = self._file("GITHUB_STEP_SUMMARY")
         if path is None:
             return
-        used = path.stat().st_size if path.exists() else 0
-        text = _cut(markdown if markdown.endswith("\n") else markdown + "\n", used)
+        text = _cut(markdown if markdown.endswith("\n") else markdown + "\n", _size_bytes(path))
         self._append("GITHUB_STEP_SUMMARY", text)
 
     def error(self, message: str, **properties: str | int) -> None:
@@ -110,7 +110,8 @@ class Runner:
 
     def _write(self, line: str) -> None:
         stream = self.stream or sys.stderr
-        stream.write(f"{line}\n")
+        write = stream.command if isinstance(stream, Stream) else stream.write
+        write(f"{line}\n")
         stream.flush()  # commands and a child's output share the log
 
     def _file(self, variable: str) -> Path | None:
@@ -125,7 +126,16 @@ class Runner:
             with path.open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
                 file.write(text)
         except OSError as error:
-            raise UsageError(f"cannot write {variable} ({path}): {error.strerror}") from error
+            if variable not in self._unwritable:
+                self._unwritable.add(variable)
+                self.warning(f"cannot write {variable} ({path}): {error.strerror}", title="ciwm")
+
+
+def _size_bytes(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0  # not there yet, or what writing to it will tell
 
 
 def _data(text: str) -> str:

@@ -14,7 +14,7 @@ from ciwm.bench.plan import selected
 from ciwm.bench.run_directory import held, refuse_used
 from ciwm.devices import describe_host
 from ciwm.errors import BuildError, DeviceError
-from ciwm.launch.files import write_atomically
+from ciwm.launch.files import refuse_unlistable, write_atomically
 from ciwm.launch.series import family
 from ciwm.launch.worker_job import Order, Site
 from ciwm.launch.worker_process import Limits, run_launch
@@ -60,6 +60,7 @@ def measure_factorial(
 
     Raises BuildError when one did not build, UsageError when the folder is used already.
     """
+    refuse_unlistable(request.directory.absolute(), "the folder of the run")
     for cell in CELLS:
         build = request.builds[cell]
         if not build.ok:

@@ -19,6 +19,7 @@ from ciwm.bench.saved_request import SavedRequest, refuse_changes, saved, with_b
 from ciwm.bench.schedule import Schedule
 from ciwm.devices import describe_host
 from ciwm.errors import DeviceError, UsageError
+from ciwm.launch.files import refuse_unlistable
 from ciwm.launch.journal import read_journal
 from ciwm.launch.worker_job import JOURNAL, Site
 from ciwm.launch.workloads import WorkloadSource
@@ -47,6 +48,7 @@ def measure(
     folder holds a run already or the workloads cannot be run, EnvironmentFailure when the disk is
     full.
     """
+    refuse_unlistable(request.directory.absolute(), "the folder of the run")
     host = describe_host()
     now = datetime.now(timezone.utc)
     plan, files = make_plan(request)
@@ -123,10 +125,12 @@ class _Bench:
             python_path=asked.config.build.python_path,
         )
         self._deadline = time.monotonic() + asked.config.gate.budget_s
+        self._last_number = 0
 
     def restore(self, launches: Sequence[Launch]) -> None:
         """Take over what an interrupted run measured; its launches' time is spent already."""
         self.launches = list(launches)
+        self._last_number = self.directory.last_number
         self.schedule.restore(launches)
         self._deadline -= sum(launch.duration_s for launch in launches)
         for launch in launches:
@@ -146,15 +150,20 @@ class _Bench:
         while turn := self.schedule.next_turn(self._left_s):
             if self.stop.is_set():
                 break
-            began = time.monotonic()
+            began, waited_s = time.monotonic(), runner.waited_s
             try:
-                block = runner.run(turn, self.schedule, len(self.launches), self._deadline)
+                block = runner.run(turn, self.schedule, self._last_number, self._deadline)
             except DeviceError as error:
+                if not self.launches and not self.stop.is_set():
+                    self.ended(error.message, complete=False)
+                    raise  # a card that others hold is no word on the workloads
                 if self.stop.is_set() or self._left_s <= 0:
                     break
                 return self.ended(error.message, complete=False)
+            waited_s = runner.waited_s - waited_s
+            self._deadline += waited_s  # the budget is for launches
             if block:
-                self._take(block, time.monotonic() - began)
+                self._take(block, time.monotonic() - began - waited_s)
         return self._finished()
 
     @property
@@ -163,6 +172,7 @@ class _Bench:
 
     def _take(self, block: Sequence[Launch], took_s: float) -> None:
         self.launches += block
+        self._last_number = block[-1].number
         for launch in block:
             self._learn_software(launch)
         self.schedule.take(block, took_s)

@@ -62,6 +62,20 @@ def selected(config: Config, only: Sequence[str]) -> tuple[WorkloadConfig, ...]:
     return tuple(workload for workload in config.workload if not only or workload.id in only)
 
 
+def check_workloads(
+    repository: Repository, config: Config, source: Revision, only: Sequence[str] = ()
+) -> None:
+    """Raise what can be known to be wrong with workloads before anything is built: ConfigError."""
+    files = WorkloadSource(repository, source)
+    for workload in selected(config, only):
+        files.files(workload)
+        if workload.command is not None and "{out}" not in workload.command:
+            raise ConfigError(
+                f"workload {workload.id}: its command is not told where to write its samples",
+                "put {out} where the command takes the path of a file to write",
+            )
+
+
 def make_plan(request: BenchRequest) -> tuple[Plan, tuple[str, ...]]:
     """The plan, and all files of its workloads; raises ConfigError for what cannot be run."""
     workloads = selected(request.config, request.only)
@@ -76,7 +90,11 @@ def make_plan(request: BenchRequest) -> tuple[Plan, tuple[str, ...]]:
         family_size=len(tests),
         workloads=tuple(files),
         workloads_from=request.workloads_from,
-        touched_workloads=tuple(name for name, own in files.items() if changed & set(own)),
+        touched_workloads=tuple(
+            one.id
+            for one in workloads
+            if source.edited(one, changed) or _redeclared(one, request.base_config)
+        ),
         gone=_gone(request),
         added=_added(request),
         purpose="calibrate" if request.calibrate else "compare",
@@ -87,6 +105,13 @@ def make_plan(request: BenchRequest) -> tuple[Plan, tuple[str, ...]]:
         plan = informed(plan, request.config.gate, request.calibration)
     refuse_undetectable(plan, request.config.gate)
     return plan, tuple(sorted({path for own in files.values() for path in own}))
+
+
+def _redeclared(workload: WorkloadConfig, base: Config | None) -> bool:
+    """Whether base declares a workload to do something else; thresholds are the gate's affair."""
+    known = {one.id: one for one in base.workload} if base is not None else {}
+    old = known.get(workload.id, workload)
+    return workload.model_dump(exclude={"metrics"}) != old.model_dump(exclude={"metrics"})
 
 
 def _gone(request: BenchRequest) -> tuple[Series, ...]:

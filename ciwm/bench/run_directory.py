@@ -10,6 +10,7 @@ run.json        the Run record; rewritten after each block
 from __future__ import annotations
 
 import contextlib
+import re
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 REQUEST, PLAN, RUN = "request.json", "plan.json", "run.json"
 LOCK = ".lock"
+DIGITS = re.compile(r"[0-9]{1,18}")
 REFRESH_SHARE = 20  # rewriting run.json takes at most one part in so many of the time
 
 
@@ -60,12 +62,21 @@ class RunDirectory:
             raise UsageError(f"cannot read {path}: {error}") from error
 
     def launches(self) -> tuple[Launch, ...]:
-        """All launches so far in order; those nobody saw end are written down as lost."""
+        """All launches so far in order; those nobody saw end are written down as lost.
+
+        One of which not even the job can be read is left out: its block is drawn anew.
+        """
         folders = sorted((self.path / "launches").glob("*-*"))
         found = [self._launch(folder) for folder in folders]
         return tuple(
             sorted((one for one in found if one is not None), key=lambda launch: launch.number)
         )
+
+    @property
+    def last_number(self) -> int:
+        """The highest number of a launch that was begun, whatever is left of it; 0 before any."""
+        begun = (path.name.partition("-")[0] for path in (self.path / "launches").glob("*-*"))
+        return max((int(number) for number in begun if DIGITS.fullmatch(number)), default=0)
 
     def _launch(self, folder: Path) -> Launch | None:
         result = folder / RESULT

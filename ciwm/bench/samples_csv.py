@@ -157,7 +157,8 @@ def _row(path: Path, line: int, cells: dict[str | None, object]) -> _Row:
 
 def _number(path: Path, line: int, text: str) -> float:
     try:
-        value = float(text)
+        # Python would read 1_0, and the digits of other scripts, as no other tool does
+        value = float(text if text.isascii() and "_" not in text else "")
     except ValueError:
         raise _wrong(path, line, f"value is a number, not {text!r}") from None
     if not isfinite(value):

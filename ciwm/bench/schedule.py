@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from itertools import count
 from statistics import fmean
 from typing import TYPE_CHECKING, cast
 
@@ -38,7 +39,7 @@ class Schedule:
         self._plan = plan
         self._built = tuple(built)
         self._watch = Watch(plan, gate)
-        self._kept: Counter[str] = Counter()
+        self._kept: defaultdict[str, set[int]] = defaultdict(set)
         self._attempts: Counter[tuple[str, int]] = Counter()
         self._took_s: defaultdict[str, list[float]] = defaultdict(list)
         self._outcomes: set[tuple[str, Side]] = set()
@@ -66,11 +67,12 @@ class Schedule:
         """Take the launches of one attempt; whether they count as evidence."""
         first = block[0]
         self._last = self._plan.workloads.index(first.workload)
-        self._attempts[first.workload, first.block] += 1
+        attempts = self._attempts[first.workload, first.block]
+        self._attempts[first.workload, first.block] = max(attempts, first.attempt + 1)
         self._outcomes |= {(one.workload, one.side) for one in block if _says_something(one)}
         counts = self._watch.add(block)
         if counts:
-            self._kept[first.workload] += 1
+            self._kept[first.workload].add(first.block)
         if took_s is not None and counts:
             self._took_s[first.workload].append(took_s)
         return counts
@@ -91,7 +93,7 @@ class Schedule:
         per_block = self._plan.launches_per_side_in_block
         if len(self._built) < len(SIDES):
             return not any(self.has_outcome(name, side) for side in self._built)
-        room = (self._kept[name] + 1) * per_block <= self._plan.max_launches
+        room = (len(self._kept[name]) + 1) * per_block <= self._plan.max_launches
         return room and not self._watch.decided(name)
 
     def _fits(self, name: str, left_s: float) -> bool:
@@ -99,7 +101,7 @@ class Schedule:
         return left_s > (fmean(past) if past else 0.0)
 
     def _turn(self, name: str) -> Turn:
-        block = self._kept[name]
+        block = next(number for number in count() if number not in self._kept[name])
         attempt = self._attempts[name, block]
         order = cast("tuple[Side, ...]", block_order(self._plan.seed, name, block, attempt))
         return Turn(name, block, attempt, order)

@@ -37,12 +37,12 @@ def measured(
     import secrets  # noqa: PLC0415
 
     from ciwm.bench.measure import BenchRequest, measure  # noqa: PLC0415
-    from ciwm.bench.plan import selected  # noqa: PLC0415
+    from ciwm.bench.plan import check_workloads  # noqa: PLC0415
 
     options, repository = call.options, call.repository
-    selected(call.config, options["only"])  # a misspelt workload must not wait for two builds
     base, head = repository.revision(base_name), repository.revision(head_name)
     source = repository.revision(options["workloads_from"] or head_name)
+    check_workloads(repository, call.config, source, options["only"])  # not after two builds
     seed = options["seed"] if options["seed"] is not None else secrets.randbelow(2**31)
     base_build = built(call, base)
     head_build = base_build if calibrate else built(call, head)

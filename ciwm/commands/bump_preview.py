@@ -88,8 +88,11 @@ def _asked(options: dict[str, Any]) -> Preview:
 def _keep(report: BumpReport, directory: Path, runner: Any) -> None:
     """Write the report again, as it ends, and tell the step."""
     from ciwm.report.bump_markdown import summary_markdown  # noqa: PLC0415
+    from ciwm.story.saving import save  # noqa: PLC0415
 
-    (directory / "report.json").write_text(report.to_json(), encoding="utf-8")
+    unsaved = save(directory / "report.json", report.to_json())
+    if unsaved:
+        _say(f"warning: {unsaved}")
     runner.add_summary(summary_markdown(report))
     runner.set_output("conclusion", report.conclusion)
     runner.set_output("outcome", report.verdict.outcome if report.verdict else "")

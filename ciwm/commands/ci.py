@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,14 +75,11 @@ def command(require: bool, as_json: bool, **options: Any) -> int:  # noqa: FBT00
     workload, a head that does not build; 3 and 5 doubt, when asked to fail; 4 a stage could not be
     carried out; 130 cancelled, with everything measured so far kept.
     """
-    from ciwm.actions import NO_COMMIT, Runner, read_event  # noqa: PLC0415
+    from ciwm.actions import Runner, read_event  # noqa: PLC0415
     from ciwm.proc import stop_on_signals  # noqa: PLC0415
 
     publish, runner = options.pop("publish"), Runner()
     event = read_event(os.environ) if os.environ.get("GITHUB_EVENT_NAME") else None
-    if event is not None and event.after == NO_COMMIT:
-        runner.notice("a branch was deleted: there is nothing to compare", title="ciwm")
-        return 0
     asked = _asked(options)
     with stop_on_signals() as stop:
         report = _told(asked, event, runner, stop)
@@ -100,15 +98,19 @@ def _asked(options: dict[str, Any]) -> Asked:
 
 
 def folder_for(stated: Path | None) -> Path:
-    """The folder for the records, made; raises UsageError for one that is in use."""
-    import tempfile  # noqa: PLC0415
+    """The folder of the records, which is there and empty; raises when it cannot be."""
+    from ciwm.launch.files import cannot_write  # noqa: PLC0415
 
-    if stated is not None and stated.exists() and any(stated.iterdir()):
-        raise click.UsageError(f"--out {stated} is not empty: records are never overwritten")
-    if stated is not None:
+    place = stated or Path(os.environ.get("RUNNER_TEMP") or tempfile.gettempdir())
+    try:
+        if stated is None:
+            return Path(tempfile.mkdtemp(prefix="ciwm-", dir=place))
+        if stated.exists() and any(stated.iterdir()):
+            raise click.UsageError(f"--out {stated} is not empty: records are never overwritten")
         stated.mkdir(parents=True, exist_ok=True)
         return stated.resolve()
-    return Path(tempfile.mkdtemp(prefix="ciwm-", dir=os.environ.get("RUNNER_TEMP")))
+    except OSError as error:
+        raise cannot_write(place, error) from error
 
 
 def _told(asked: Asked, event: Event | None, runner: Runner, stop: threading.Event) -> BumpReport:
@@ -116,13 +118,15 @@ def _told(asked: Asked, event: Event | None, runner: Runner, stop: threading.Eve
     from ciwm.story.job import Job, bump_of  # noqa: PLC0415
     from ciwm.story.telling import Story, tell  # noqa: PLC0415
 
+    if event is not None and _is_deletion(event, asked):
+        return _nothing(event)
     try:
         job = Job(Repository.open(Path.cwd()), event, asked, _token(), _say)
         bump = bump_of(job)
     except CiwmError as error:
         if event is None:
             raise
-        return _not_begun(error, event, asked.directory)
+        return _not_begun(error, event)
 
     @contextmanager
     def fold(title: str) -> Iterator[None]:
@@ -132,11 +136,25 @@ def _told(asked: Asked, event: Event | None, runner: Runner, stop: threading.Eve
     return tell(Story(bump, stop, _say, fold))
 
 
-def _not_begun(error: CiwmError, event: Event, directory: Path) -> BumpReport:
-    from ciwm.story.ending import could_not_begin  # noqa: PLC0415
+def _is_deletion(event: Event, asked: Asked) -> bool:
+    """Whether a branch or tag was deleted, and nothing else was asked for."""
+    from ciwm.actions import NO_COMMIT  # noqa: PLC0415
+
+    return event.name == "push" and event.after == NO_COMMIT and not (asked.base and asked.head)
+
+
+def _nothing(event: Event) -> BumpReport:
+    from ciwm.story.unmeasured import nothing_to_compare  # noqa: PLC0415
+
+    why = f"{event.ref or 'the branch'} was deleted"
+    return nothing_to_compare(why, repository=event.repository, run_url=event.run_url)
+
+
+def _not_begun(error: CiwmError, event: Event) -> BumpReport:
+    from ciwm.story.unmeasured import could_not_begin  # noqa: PLC0415
 
     pull = event.pull_request
-    report = could_not_begin(
+    return could_not_begin(
         error,
         event.name.replace("_", " "),
         repository=event.repository,
@@ -144,8 +162,6 @@ def _not_begun(error: CiwmError, event: Event, directory: Path) -> BumpReport:
         check_sha=pull.head_sha if pull else event.after,
         run_url=event.run_url,
     )
-    (directory / "report.json").write_text(report.to_json(), encoding="utf-8")
-    return report
 
 
 def _publish(
@@ -156,20 +172,29 @@ def _publish(
     from ciwm.publish import KEY, Target, Texts, publish  # noqa: PLC0415
     from ciwm.report.bump_markdown import comment_markdown, summary_markdown  # noqa: PLC0415
     from ciwm.report.remarks import build_remarks  # noqa: PLC0415
+    from ciwm.story.saving import save  # noqa: PLC0415
 
-    remarks = build_remarks(report)
+    remarks, directory = build_remarks(report), asked.directory
     texts = Texts(comment_markdown(report), summary_markdown(report), remarks)
-    (asked.directory / "comment.md").write_text(texts.comment, encoding="utf-8")
+    unsaved = save(directory / "comment.md", texts.comment)
+    if unsaved:
+        _say(f"warning: {unsaved}")
     if event is None:
         return True
-    runner.set_output("directory", str(asked.directory))
+    runner.set_output("directory", str(directory))
     target = Target(event.repository)
     if post:
         key = asked.only or KEY
         target = Target(event.repository, report.pull_request, report.check_sha, key)
-    with connect_from(os.environ) or nullcontext() as github:
+    connection, refused = None, None
+    try:
+        connection = connect_from(os.environ)
+    except CiwmError as error:
+        refused = error  # a token or address that cannot be: what was measured is told all the same
+    saved = directory / "report.json"
+    with connection or nullcontext() as github:
         published = publish(
-            report, texts, target, github, runner=runner, saved=asked.directory / "report.json"
+            report, texts, target, github, runner=runner, saved=saved, refused=refused
         )
     if not any(one.what == "check" for one in published.posted):
         for one in remarks:  # the check carries them where it could be posted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from typing import TYPE_CHECKING, Protocol
 
@@ -29,23 +28,17 @@ class Progress(Protocol):
 class _Log:
     """Lines for a log; groups fold on GitHub."""
 
-    def __init__(self) -> None:
-        self._folds = os.environ.get("GITHUB_ACTIONS") == "true"
-
     def say(self, line: str) -> None:
-        with contextlib.suppress(OSError):  # nobody reads any more: measuring goes on
-            click.echo(line, err=True)
+        click.echo(line, err=True)
 
     chatter = say
 
     @contextlib.contextmanager
     def group(self, title: str) -> Iterator[None]:
-        self.say(f"::group::{title}" if self._folds else title)
-        try:
+        from ciwm.actions import Runner  # noqa: PLC0415
+
+        with Runner().group(title):
             yield
-        finally:
-            if self._folds:
-                self.say("::endgroup::")
 
 
 class _Terminal:

@@ -49,13 +49,13 @@ if TYPE_CHECKING:
     metavar="SECONDS",
     type=click.FloatRange(min=0),
     help="Spend about this long on finding the upstream commits that bring the conflicts "
-    "[default: sync.culprits_s, 20; 0: do not look].",
+    "[default: sync.culprits_s, 0: do not look].",
 )
 @click.option(
     "--history/--no-history",
     default=None,
     help="Replay all past syncs, or tell none [default: those that earlier reports replayed, and "
-    "sync.history_s, 10, seconds more].",
+    "sync.history_s, 0, seconds more].",
 )
 @click.option(
     "--agent-report",
@@ -118,9 +118,13 @@ def command(
     check_agent_file(agent_file)
     if not quiet:
         click.echo(f"sync-report: {downstream} against {upstream or 'upstream'} ...", err=True)
+    from ciwm.proc import interrupted_by_signals  # noqa: PLC0415
+
     asked = PullsAsked(wanted=pulls, offline=offline)
     effort = _Effort(culprits_s, history)
-    report = judged_report(_measure(upstream, downstream, config_file, effort, asked), config_file)
+    with interrupted_by_signals():
+        measured = _measure(upstream, downstream, config_file, effort, asked)
+        report = judged_report(measured, config_file)
     write_agent_report(report, agent_file)
     _print(report, as_json=as_json, as_markdown=as_markdown)
     if (as_json or as_markdown) and not quiet:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from ciwm.credentials import masker
 from ciwm.errors import BuildError, CiwmError
 from ciwm.launch.cache import RECORD, discard, entry_lock, evict, kind_directory, mark_used
+from ciwm.launch.files import refuse_unrecordable
 from ciwm.launch.interpreter import find_python
 from ciwm.launch.recipe import LACKING, Job, build_key, make, recipe_environment
 from ciwm.launch.worktree import Lack, still_lacking
@@ -48,6 +49,7 @@ def build(
     needs of this machine and does not find (disk, sh, Python, objects) raises BuildError. The
     build is safe from eviction until this process ends or calls `release_builds`.
     """
+    refuse_unrecordable((repository.root or repository.path).absolute(), "the repository")
     job = _job(repository, revision, recipe, on_line, stop)
     try:
         record = _cached_or_made(job, fresh=fresh)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from ciwm.errors import EnvironmentFailure
+from ciwm.launch.files import refuse_unlistable
 from ciwm.launch.flock import Flock
 
 if TYPE_CHECKING:
@@ -48,12 +49,21 @@ class Removal:
 
 
 def cache_root() -> Path:
-    """The cache folder, made when absent: CIWM_CACHE_DIR, else the user's; absolute."""
+    """The cache folder, made when absent: CIWM_CACHE_DIR, else the user's; absolute.
+
+    Raises UsageError for a name that a PYTHONPATH cannot hold.
+    """
     import platformdirs  # noqa: PLC0415
 
     named = os.environ.get("CIWM_CACHE_DIR")
-    root = Path(named).expanduser() if named else platformdirs.user_cache_path("ciwm")
-    root = root.absolute()
+    try:
+        root = Path(named).expanduser() if named else platformdirs.user_cache_path("ciwm")
+        root = root.absolute()
+    except (OSError, RuntimeError) as error:
+        raise EnvironmentFailure(
+            f"there is no such cache folder: {named or error}", "set CIWM_CACHE_DIR to a folder"
+        ) from error
+    refuse_unlistable(root, "the cache folder (CIWM_CACHE_DIR)")
     try:
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
@@ -67,7 +77,13 @@ def cache_root() -> Path:
 def kind_directory(kind: Kind) -> Path:
     """The folder of one kind of entry, made when absent."""
     directory = cache_root() / kind
-    directory.mkdir(exist_ok=True)
+    try:
+        directory.mkdir(exist_ok=True)
+    except OSError as error:
+        raise EnvironmentFailure(
+            f"cannot make the cache folder {directory}: {error.strerror}",
+            "set CIWM_CACHE_DIR to a folder that can be written",
+        ) from error
     return directory
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,21 +34,28 @@ def argument_words(command: str) -> list[str]:
 
 def runs_module(command: str) -> bool:
     """Whether a Python in the line is told `-m` or `-c`, and so looks into its folder first."""
-    return any(_runs_module(words) for words in _commands(command))
+    return any(_module(words) is not None for words in _commands(command))
 
 
-def _runs_module(words: list[str]) -> bool:
-    """Whether the first option-like word that ends Python's own options is `-m` or `-c`."""
+def module_files(command: str) -> list[str]:
+    """What the files of the modules that the line runs are called, below some folder of a path."""
+    modules = filter(None, map(_module, _commands(command)))
+    names = [module.replace(".", "/") for module in modules]
+    return [name + end for name in names for end in (".py", "/__main__.py")]
+
+
+def _module(words: list[str]) -> str | None:
+    """What the words tell a Python to run by `-m`; empty after `-c`, None when it is a script."""
     is_python, is_value = False, False
-    for word in words:
+    for word, following in pairwise([*words, ""]):
         if not is_python:
             is_python = _PYTHON.fullmatch(posixpath.basename(word)) is not None
         elif _RUNS_NO_FILE.fullmatch(word):
-            return True
+            return following if word.endswith("m") else ""
         elif not word.startswith("-") and not is_value:
             is_python = False
         is_value = word in _WITH_VALUE
-    return False
+    return None
 
 
 def _commands(command: str) -> Iterator[list[str]]:

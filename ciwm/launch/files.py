@@ -7,7 +7,7 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from ciwm.errors import EnvironmentFailure
+from ciwm.errors import EnvironmentFailure, UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,6 +24,29 @@ def write_atomically(path: Path, text: str) -> None:
         with contextlib.suppress(OSError):
             draft.unlink()
         raise cannot_write(path, error) from error
+
+
+def refuse_unrecordable(path: Path, what: str) -> None:
+    """Raise UsageError for a path that no record can hold, since records are UTF-8."""
+    try:
+        str(path).encode("utf-8")
+    except UnicodeEncodeError as error:
+        shown = str(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        raise UsageError(
+            f"the name of {what} {shown} is not UTF-8, and cannot be written down",
+            "move it to a folder whose name is, or reach it by a link of such a name",
+        ) from error
+
+
+def refuse_unlistable(path: Path, what: str) -> None:
+    """Raise UsageError for a path that a PYTHONPATH cannot hold, or no record."""
+    refuse_unrecordable(path, what)
+    if os.pathsep in str(path) or "\n" in str(path):
+        raise UsageError(
+            f"{what} {str(path)!r} has a colon or a newline in its name, which would split "
+            "PYTHONPATH and lead base and head to other code than their own",
+            "give another folder",
+        )
 
 
 def make_folder(path: Path) -> None:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ciwm.credentials import without_logins
 from ciwm.errors import BuildError
 from ciwm.launch.interpreter import Interpreter, in_venv, make_venv
 from ciwm.launch.tail import failed_lines, last_lines
@@ -121,13 +122,19 @@ def build_key(tree: str, recipe: BuildConfig, python: Interpreter | None) -> str
         "tree": tree,
         "command": recipe.command,
         "env": recipe.env,
-        "pass_env": recipe.pass_env,
+        "pass_env": {name: _passed(name) for name in recipe.pass_env},
         "venv": recipe.venv,
         "python": [recipe.python, python.path if python else "", python.identity if python else ""],
         "platform": [platform.machine(), *platform.libc_ver()],
         "variables": {k: v for k, v in env.items() if BUILD_VARIABLES.fullmatch(k)},
     }
     return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
+
+
+def _passed(name: str) -> str | None:
+    """What a variable of `pass_env` adds to the key; logins in URLs may change with every job."""
+    value = os.environ.get(name)
+    return None if value is None else without_logins(value)
 
 
 def make(job: Job) -> BuildRecord:

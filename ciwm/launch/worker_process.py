@@ -142,22 +142,23 @@ def _completeness(workload: WorkloadConfig, samples: Sequence[Samples]) -> Verdi
 
 
 def lost_launch(folder: Path) -> Launch | None:
-    """The record of a launch whose controller died before it could say; None if it never began.
+    """The record of a launch whose controller died before it could say.
 
-    Its samples are kept; the record is written down, so that it is found again.
+    None if it never began, or its job cannot be read. Its samples are kept; the record is
+    written down, so that it is found again.
     """
+    journal = read_journal(folder / JOURNAL)
     try:
         identity = json.loads((folder / JOB).read_text(encoding="utf-8"))["launch"]
-    except (OSError, ValueError, KeyError):
+        launch = Launch(
+            **identity,
+            duration_s=0.0,
+            exit="lost",
+            detail="the controller died during this launch",
+            warmup_iterations=journal.warmup_iterations,
+            samples=journal.samples,
+        )
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):  # ValidationError is one
         return None
-    journal = read_journal(folder / JOURNAL)
-    launch = Launch(
-        **identity,
-        duration_s=0.0,
-        exit="lost",
-        detail="the controller died during this launch",
-        warmup_iterations=journal.warmup_iterations,
-        samples=journal.samples,
-    )
     write_atomically(folder / RESULT, launch.model_dump_json() + "\n")
     return launch

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ciwm.errors import ConfigError
-from ciwm.launch.command_words import argument_words
+from ciwm.launch.command_words import argument_words, module_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,6 +40,13 @@ class WorkloadSource:
                 raise self._nothing(workload, f"files: {pattern} matches nothing")
             paths |= matched
         return tuple(sorted(paths))
+
+    def edited(self, workload: WorkloadConfig, changed: frozenset[str]) -> bool:
+        """Whether a change of these paths edits the workload: its files, or the module it runs."""
+        modules = module_files(workload.command or "")
+        return not changed.isdisjoint(self.files(workload)) or any(
+            path == name or path.endswith("/" + name) for path in changed for name in modules
+        )
 
     def materialise(self, paths: Iterable[str], folder: Path) -> None:
         """Write files below a folder, as a checkout would; the user's tree and index stay."""

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from ciwm.errors import BuildError, GitError
-from ciwm.git import Repository
+from ciwm.git import Repository, as_listed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -113,7 +113,7 @@ def _borrowing(source: Source, directory: Path) -> Repository:
     git = directory / ".git"
     (git / "objects" / "info").mkdir(exist_ok=True)
     (git / "objects" / "info" / "alternates").write_text(
-        f"{source.path('objects')}\n", encoding="utf-8", errors="surrogateescape"
+        as_listed(str(source.path("objects"))) + "\n", encoding="utf-8", errors="surrogateescape"
     )
     tags = source.repository.run("for-each-ref", "--format=%(objectname) %(refname)", "refs/tags")
     (git / "packed-refs").write_bytes(tags.stdout)

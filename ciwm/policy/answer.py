@@ -45,13 +45,18 @@ def exit_code(verdict: Verdict, config: GateConfig) -> int:
 
 
 def conclusion(verdict: Verdict) -> Literal["success", "failure", "neutral"]:
-    """What the check says: neutral for doubt, and where there was nothing to compare with."""
+    """What the check says: neutral for doubt, and where there was nothing to compare with.
+
+    Neutral too where a benchmark that counts was edited by the change it judges.
+    """
     if verdict.outcome == "fail":
         return "failure"
     if verdict.outcome != "pass":
         return "neutral"
     tolerated = any(each.outcome in (*_BLOCKED_BY, "waived") for each in verdict.series)
-    return "neutral" if tolerated or any(not s.base_runs for s in verdict.series) else "success"
+    own = any(each.workload in verdict.judged_by_itself for each in verdict.series)
+    alone = any(not each.base_runs for each in verdict.series)
+    return "neutral" if tolerated or own or alone else "success"
 
 
 def headline(

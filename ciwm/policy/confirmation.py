@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ciwm.errors import UsageError
 from ciwm.policy.outcomes import Outcome, outcome
 from ciwm.policy.scale import as_measured, signed
-from ciwm.policy.words import odds, plain
+from ciwm.policy.words import named, odds, plain
 from ciwm.records import Confirmation, LaunchCount
 
 if TYPE_CHECKING:
@@ -67,16 +67,22 @@ def confirmed(found: Outcome, case: Case, other: Case | None) -> Outcome:
     alone = outcome(other)
     if alone.outcome in ("void", "failed", "missing", "new"):
         return _not_confirmed(found, f"the second run: {alone.reason}")
-    first, second = _trials(case, other, by_tail=found.by_tail)
-    if first is None or second is None or not second.launches:
+    if case.trial.compared_exactly and other.trial.compared_exactly:
+        return _counted_again(found, alone)
+    return _together(found, *_trials(case, other, by_tail=found.by_tail))
+
+
+def _together(found: Outcome, first: Trial, second: Trial | None) -> Outcome:
+    """Both runs have seen a change of the threshold's size, and their evidence suffices."""
+    if second is None or not (first.gate.base and second.gate.base):
         return _not_confirmed(found, "the second run has nothing to set beside it")
+    series = first.series
     evidence = first.gate.evidence + second.gate.evidence
-    seen = f"the second run saw {signed(second.series, second.gate.estimate)}"
+    seen = f"the second run saw {signed(series, second.gate.estimate)}"
     if not (_large(first) and _large(second)) or evidence < _needed(first, second):
         return _not_confirmed(found, seen)
-    said = signed(first.series, first.gate.estimate)
     reason = (
-        f"{case.series.series} {case.series.metric} is worse by {said}, confirmed: {seen}; "
+        f"{named(series)} is worse ({signed(series, first.gate.estimate)}), confirmed: {seen}; "
         f"together, {odds(evidence)}"
     )
     return Outcome("regressed", reason, by_tail=found.by_tail)
@@ -99,6 +105,15 @@ def confirmation(case: Case, other: Case | None) -> Confirmation | None:
     )
 
 
+def _counted_again(found: Outcome, alone: Outcome) -> Outcome:
+    """A count that no clock reads: it is the same in the second run, or it is not."""
+    if found.outcome != "regressed":
+        return found
+    if alone.outcome != "regressed":
+        return _not_confirmed(found, f"the second run: {alone.reason}")
+    return found._replace(reason=f"{found.reason}; confirmed by a second run")
+
+
 def _not_confirmed(found: Outcome, why: str) -> Outcome:
     if found.outcome != "regressed":
         return found
@@ -106,8 +121,9 @@ def _not_confirmed(found: Outcome, why: str) -> Outcome:
     return Outcome("inconclusive", reason, by_tail=found.by_tail)
 
 
-def _trials(case: Case, other: Case, *, by_tail: bool) -> tuple[Trial | None, Trial | None]:
-    if not by_tail:
+def _trials(case: Case, other: Case, *, by_tail: bool) -> tuple[Trial, Trial | None]:
+    """What decided in the first run, and the same in the second."""
+    if not by_tail or case.trial.tail is None:
         return case.trial, other.trial
     return case.trial.tail, other.trial.tail if other.trial.tail_gates else None
 

@@ -11,7 +11,7 @@ from ciwm.policy.confirmation import confirmation, confirmed, refuse_unlike, unc
 from ciwm.policy.figures import figures, middle, tail_figures
 from ciwm.policy.gone import gone_verdict, renames
 from ciwm.policy.outcomes import Outcome, outcome
-from ciwm.policy.problems import problems
+from ciwm.policy.problems import judged_by_itself, problems
 from ciwm.policy.tally import Tally
 from ciwm.policy.thresholds import ruled
 from ciwm.policy.trials import family_size
@@ -113,6 +113,7 @@ def _verdict(
         interval_method=INTERVAL_METHOD,
         series=tuple(rows),
         problems=(*notes, *renames(run.plan, rows)),
+        judged_by_itself=judged_by_itself(run),
     )
 
 

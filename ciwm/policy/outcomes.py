@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ciwm.policy.tally import FAILURES
 from ciwm.policy.trial import LARGEST
 from ciwm.policy.words import advice, does_not_run, named, plain, proved, unchanged, undecided
+from ciwm.records import SIDES
 
 if TYPE_CHECKING:
     from ciwm.policy.case import Case
@@ -83,14 +84,20 @@ def _void(case: Case) -> Outcome | None:
     if case.tally.broken:
         return Outcome("void", f"{name}: {case.tally.broken}")
     if case.trial.verdict == "no ratio":
-        why = (
-            f"values beyond {LARGEST:g} have no difference that a number holds"
-            if case.trial.on_differences
-            else "values at or below zero have no ratio, so that a threshold in percent means "
-            "nothing; state a threshold_abs, in its unit"
-        )
-        return Outcome("void", f"{name}: {why}")
+        return Outcome("void", f"{name}: {_no_ratio(case.trial)}")
     return None
+
+
+def _no_ratio(trial: Trial) -> str:
+    """Why the values of a series cannot be compared."""
+    if trial.on_differences:
+        return f"values beyond {LARGEST:g} have no difference that a number holds"
+    if all(value > 0 for side in SIDES for value in trial.values[side]):
+        return f"values below {1 / LARGEST:g} or beyond {LARGEST:g} have no ratio to rely on"
+    return (
+        "values at or below zero have no ratio, so that a threshold in percent means nothing; "
+        "state a threshold_abs, in its unit"
+    )
 
 
 def _apart(case: Case) -> Outcome | None:

@@ -35,6 +35,15 @@ def problems(
     )
 
 
+def judged_by_itself(run: Run) -> tuple[str, ...]:
+    """Workloads that the change edits, and that were measured as it left them.
+
+    It could make them do nothing on either side, so that nothing about them is a success.
+    """
+    own = run.plan.workloads_from.sha != run.base.revision.sha
+    return run.plan.touched_workloads if own else ()
+
+
 def _plan(run: Run, watch: Watch) -> Iterator[str]:
     plan = run.plan
     if plan.family_size < len(plan.family):
@@ -50,8 +59,8 @@ def _plan(run: Run, watch: Watch) -> Iterator[str]:
         )
     if plan.touched_workloads:
         yield (
-            f"this change edits the files of workloads it is measured by: "
-            f"{_few(plan.touched_workloads)}"
+            f"this change edits workloads it is measured by: {_few(plan.touched_workloads)}"
+            + ("; the check is neutral at best" if judged_by_itself(run) else "")
         )
     if not run.complete:
         yield f"the run is not complete: {plain(run.stopped_because)}"

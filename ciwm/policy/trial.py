@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Measured = Mapping[tuple[str, str], Iterations]
 
 MEDIAN = 0.5
-LARGEST = 1e150  # of a value whose difference is judged: its square is still a number
+LARGEST = 1e150  # of a value that is judged: its square is still a number, and so are ratios
 SHOWN_TAIL, GATED_TAIL = 60, 200  # iterations in every launch, for a tail to be seen, to block
 
 
@@ -41,6 +41,7 @@ class Trial:
     values: dict[Side, list[float]] = field(default_factory=lambda: {"base": [], "head": []})
     single: bool = True  # no launch gave more than one value
     fewest: int | None = None  # iterations in a launch that counts
+    tail_has_ratio: bool = True  # every iteration is a value that a ratio can be made of
 
     def see(self, side: Side, launch: Measured) -> None:
         """Note what a launch that ran says of this series, whether or not it will count."""
@@ -59,6 +60,9 @@ class Trial:
         found = {side: [launch[key] for launch in block[side]] for side in SIDES}
         counts = [len(one) for side in SIDES for one in found[side]]
         self.fewest = min([*counts, *([] if self.fewest is None else [self.fewest])])
+        self.tail_has_ratio = self.tail_has_ratio and all(
+            _makes_ratio(value) for side in SIDES for one in found[side] for value in one
+        )
         for side in SIDES:
             self.values[side] += [self._reduced(one) for one in found[side]]
         if self.comparable:
@@ -82,8 +86,8 @@ class Trial:
 
     @property
     def has_ratio(self) -> bool:
-        """Whether every value is above zero, so that a ratio means something."""
-        return all(value > 0 for side in SIDES for value in self.values[side])
+        """Whether every value is above zero and no monster, so that a ratio means something."""
+        return all(_makes_ratio(value) for side in SIDES for value in self.values[side])
 
     @property
     def comparable(self) -> bool:
@@ -123,7 +127,8 @@ class Trial:
     @property
     def tail_seen(self) -> bool:
         """Whether every launch that counts has iterations enough to speak of a tail."""
-        return self.has_ratio and (self.fewest or 0) >= SHOWN_TAIL
+        enough = (self.fewest or 0) >= SHOWN_TAIL
+        return enough and self.has_ratio and self.tail_has_ratio
 
     @property
     def tail_gates(self) -> bool:
@@ -146,6 +151,10 @@ class Trial:
             sign = 1 if self.series.better == "lower" else -1
             return [sign * value for value in values]
         return [worse_log(value, self.series.better) for value in values]
+
+
+def _makes_ratio(value: float) -> bool:
+    return 1 / LARGEST <= value <= LARGEST
 
 
 def _exact_verdict(trial: Trial) -> GateVerdict | None:

@@ -40,11 +40,10 @@ def unchanged(trial: Trial) -> str:
         if trial.values["base"][0] == trial.values["head"][0]:
             return f"{_quantity(trial)} is the same in all {_launches(trial)}"
         return f"{_quantity(trial)} is {_change(trial)}, below the threshold of {threshold}"
-    worse = _direction(trial.series, up=trial.series.better == "lower")
     seen, worst = (signed(trial.series, x) for x in (trial.gate.estimate, trial.gate.worst()))
     return (
-        f"{_quantity(trial)} is not {worse} by {threshold}: {seen}, and with 95 % confidence no "
-        f"worse than {worst}, {_launches(trial)}"
+        f"{_quantity(trial)}: {seen}, and with 95 % confidence at worst {worst}: short of the "
+        f"threshold of {threshold}, {_launches(trial)}"
     )
 
 

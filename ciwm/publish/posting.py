@@ -6,8 +6,9 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ciwm.errors import GitHubError, UsageError
+from ciwm.errors import EnvironmentFailure, GitHubError
 from ciwm.github import Check
+from ciwm.launch.files import make_folder, write_atomically
 from ciwm.publish.check import NAME, fitted, post_check, titled
 from ciwm.publish.published import Posted, Problem, Published
 from ciwm.publish.sticky import stick
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ciwm.actions import Runner
+    from ciwm.errors import CiwmError
     from ciwm.github import Annotation, GitHub
     from ciwm.publish.published import What
     from ciwm.records import BumpReport
@@ -55,48 +57,57 @@ def publish(
     *,
     runner: Runner,
     saved: Path,
+    refused: CiwmError | None = None,
 ) -> Published:
     """Post the comment, the check (or a status), the step summary and the outputs.
 
     Nothing here raises when GitHub refuses or is down: the report is at `saved` (written when it
-    is not there), and a warning says why and with which command to post it later. Raises
-    UsageError when `saved` or a file of the runner cannot be written.
+    is not there), and a warning says why and with which command to post it later. `refused` is
+    why there is no connection, other than a missing token. What cannot be kept is a warning too.
     """
-    saved = _kept(report, saved)
-    _tell_job(report, texts, runner, saved)
-    posted, problems = _post(report, texts, target, github)
-    command = _later(target, saved) if problems else None
+    kept = _kept(report, saved, runner)
+    _tell_job(report, texts, runner, kept)
+    posted, problems = _post(report, texts, target, github, refused)
+    command = _later(target, kept) if problems and kept else None
     for problem in problems:
         mend = f"; {problem.hint}" if problem.hint else ""
         runner.warning(f"{problem.message}{mend}", title="ciwm")
     if command:
         runner.warning(f"the report is kept; to post it later: {command}", title="ciwm")
     return Published(
-        posted=tuple(posted), problems=tuple(problems), report=str(saved), command=command
+        posted=tuple(posted),
+        problems=tuple(problems),
+        report=str(kept) if kept else None,
+        command=command,
     )
 
 
-def _kept(report: BumpReport, saved: Path) -> Path:
+def _kept(report: BumpReport, saved: Path, runner: Runner) -> Path | None:
     """The file of the report, absolute, so that it can be posted from elsewhere."""
     try:
         if not saved.exists():
-            saved.parent.mkdir(parents=True, exist_ok=True)
-            saved.write_text(report.to_json(), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot keep the report in {saved}: {error.strerror}") from error
+            make_folder(saved.parent)
+            write_atomically(saved, report.to_json())
+    except (OSError, EnvironmentFailure) as error:
+        runner.warning(f"the report is not kept: {error}", title="ciwm")
+        return None
     return saved.resolve()
 
 
-def _tell_job(report: BumpReport, texts: Texts, runner: Runner, saved: Path) -> None:
+def _tell_job(report: BumpReport, texts: Texts, runner: Runner, saved: Path | None) -> None:
     runner.add_summary(texts.summary)
     runner.set_output("outcome", report.verdict.outcome if report.verdict else "")
     runner.set_output("conclusion", report.conclusion)
     runner.set_output("exit-code", str(report.exit_code))
-    runner.set_output("report", str(saved))
+    runner.set_output("report", str(saved or ""))
 
 
 def _post(
-    report: BumpReport, texts: Texts, target: Target, github: GitHub | None
+    report: BumpReport,
+    texts: Texts,
+    target: Target,
+    github: GitHub | None,
+    refused: CiwmError | None,
 ) -> tuple[list[Posted], list[Problem]]:
     wanted: list[tuple[What, Callable[[GitHub], Posted]]] = []
     if target.sha is not None:
@@ -111,7 +122,7 @@ def _post(
             )
         )
     if github is None:
-        return [], [_no_token(what) for what, _ in wanted[:1]]
+        return [], [_unconnected(what, refused) for what, _ in wanted[:1]]
     posted, problems = [], []
     for what, do in wanted:
         try:
@@ -121,7 +132,10 @@ def _post(
     return posted, problems
 
 
-def _no_token(what: What) -> Problem:
+def _unconnected(what: What, refused: CiwmError | None) -> Problem:
+    if refused is not None:
+        message = f"nothing was posted: {refused.message}"
+        return Problem(what=what, message=message, hint=refused.hint)
     return Problem(
         what=what,
         message="nothing was posted: there is no token",

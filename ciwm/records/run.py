@@ -24,6 +24,7 @@ ExitReason = Literal[
     "interrupted",  # stopped by us (SIGTERM, SIGINT, budget)
     "lost",  # the controller died before it could say
 ]
+LARGEST_COUNT = 10**9  # of series or launches in a plan: more is a mistake, or mischief
 
 
 class Series(Record):
@@ -104,9 +105,9 @@ class Plan(Record):
     seed: int
     order: Literal["seeded", "unknown", "apart"] = "seeded"
     launches_per_side_in_block: int = 2
-    max_launches: int
+    max_launches: int = Field(le=LARGEST_COUNT)
     family: tuple[Series, ...]
-    family_size: int = Field(ge=0)
+    family_size: int = Field(ge=0, le=LARGEST_COUNT)
     workloads: tuple[str, ...]
     workloads_from: Revision
     touched_workloads: tuple[str, ...] = ()

@@ -120,7 +120,10 @@ class SeriesVerdict(Record):
 
 
 class Verdict(RecordFile):
-    """The decision on a run; `reason` is one sentence, `problems` name what was not right."""
+    """The decision on a run; `reason` is one sentence, `problems` name what was not right.
+
+    `judged_by_itself` are workloads measured as the change under test left them.
+    """
 
     run: str
     outcome: RunOutcome
@@ -130,3 +133,4 @@ class Verdict(RecordFile):
     interval_method: str
     series: tuple[SeriesVerdict, ...]
     problems: tuple[str, ...] = ()
+    judged_by_itself: tuple[str, ...] = ()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from math import exp, log
+from math import log
 from statistics import median
 from typing import TYPE_CHECKING
 
 from ciwm.policy.blocks import blocks, complete
 from ciwm.records import SIDES
 from ciwm.report.figures import change, quantity
-from ciwm.stats.launches import quantile
+from ciwm.stats.launches import as_ratio, quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ def _ratio(base: Sequence[float], head: Sequence[float]) -> str:
     """Head/base of the medians of logs, as the gate estimates it."""
     if not base or not head or min(*base, *head) <= 0:
         return NOTHING
-    ratio = exp(median(map(log, head)) - median(map(log, base)))
+    ratio = as_ratio(median(map(log, head)) - median(map(log, base)), "lower")
     return f"{ratio:.4f} ({change(ratio)})"
 
 

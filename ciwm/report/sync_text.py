@@ -87,9 +87,10 @@ def _show_conflicts(conflicts: Conflicts, console: Console) -> None:
 
 
 def _show_culprits(conflicts: Conflicts, console: Console) -> None:
-    if conflicts.scan is None:
-        return
     console.print()
+    if conflicts.scan is None:
+        console.print("Which upstream commits bring them: ciwm sync-report --culprits 20")
+        return
     for sentence in scanned(conflicts):
         console.print(Text(_plain(sentence)))
     rows = [

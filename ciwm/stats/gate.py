@@ -80,10 +80,12 @@ class Gate:
     _residuals: float = field(default=0.0, init=False)  # unclipped, for the report
 
     def __post_init__(self) -> None:
-        positive = (self.tests, self.threshold, self.alpha, self.noise, self.freedom)
+        variance = self.noise * self.noise  # none of a noise of 1e-200
+        positive = (self.tests, self.threshold, self.alpha, self.noise, variance, self.freedom)
         if not all(isfinite(value) and value > 0 for value in positive) or self.alpha >= 1:
             raise ValueError(
-                f"tests, threshold, alpha, noise and freedom are positive, not {positive}"
+                "tests, threshold, alpha, noise, its square and freedom are positive, not "
+                f"{positive}"
             )
         if not BLOCK <= self.min_launches <= self.max_launches:
             raise ValueError(f"{self.min_launches} to {self.max_launches} launches is no budget")

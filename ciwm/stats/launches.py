@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from math import ceil, exp, floor, log
+from math import ceil, exp, floor, isfinite, log
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -24,7 +24,10 @@ def quantile(values: Sequence[float], probability: float) -> float:
     place = probability * (len(ordered) - 1)
     below = floor(place)
     above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+    gap = ordered[above] - ordered[below]
+    if not isfinite(gap):  # of two huge values of opposite signs: weigh them instead
+        return ordered[below] * (above - place) + ordered[above] * (place - below)
+    return ordered[below] + gap * (place - below)
 
 
 def slowest(values: Sequence[float], better: str) -> float:

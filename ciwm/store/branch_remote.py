@@ -13,7 +13,8 @@ from ciwm.errors import StoreError
 from ciwm.git import token_settings, without_credentials
 
 if TYPE_CHECKING:
-    from ciwm.git import Completed, Repository
+    from ciwm.git import Repository
+    from ciwm.git_process import Completed
 
 # runs take kilobytes; of the remote's tip only the marker and the README are downloaded
 _FETCH = ("--depth=1", "--filter=blob:limit=4k", "--no-tags", "--no-write-fetch-head", "--quiet")

@@ -1,19 +1,16 @@
-"""How a story ends: the exit code, what the check says, and the report of one never begun."""
+"""How a story ends: the exit code, and what the check says."""
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from ciwm import __version__
-from ciwm.errors import ENVIRONMENT, INTERRUPTED, NO, OK, CiwmError
-from ciwm.records.bump import BumpReport, Stage
+from ciwm.errors import ENVIRONMENT, INTERRUPTED, NO, OK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ciwm.config import GateConfig
-    from ciwm.records import BuildRecord, Verdict
+    from ciwm.records import BuildRecord, Stage, Verdict
     from ciwm.records.bump import CheckConclusion
 
 
@@ -46,25 +43,6 @@ def conclusion_of(verdict: Verdict | None, exit_code: int) -> CheckConclusion:
     if exit_code in (NO, ENVIRONMENT, INTERRUPTED):
         return "failure"
     return conclusion(verdict) if verdict else "success"
-
-
-def could_not_begin(error: CiwmError, event_name: str, **known: Any) -> BumpReport:
-    """The report of a bump whose revisions or configuration could not be had.
-
-    It is posted like any other, so that a required check is never left pending.
-    """
-    stage = Stage(
-        name="fetch", status="failed", duration_s=0, message=error.message, hint=error.hint
-    )
-    return BumpReport(
-        generated_at=datetime.now(timezone.utc),
-        ciwm_version=__version__,
-        stages=(stage,),
-        conclusion="failure",
-        headline=f"Nothing was compared for this {event_name}: {error.message}",
-        exit_code=error.exit_code,
-        **known,
-    )
 
 
 def _head_does_not_build(builds: Sequence[BuildRecord]) -> bool:

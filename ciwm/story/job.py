@@ -32,6 +32,14 @@ if TYPE_CHECKING:
     from ciwm.records.run import Run
     from ciwm.story.bump import Part
 
+_NO_CONFIGURATION = (
+    "there is no ciwm.toml: defaults for the sync cost, no build recipe, no benchmark"
+)
+_HEADS_POLICY = (
+    "the base has no configuration: the policy is the head's, or where it has none either the work "
+    "tree's, this once"
+)
+
 
 @dataclass(frozen=True)
 class Asked:
@@ -134,7 +142,7 @@ def _configs(job: Job, compared: Compared) -> tuple[Config, Config]:
     """The head's configuration, and the base's with the policy that was asked for."""
     config, base = _read_configs(job, compared)
     if base is None:
-        job.say("the base has no configuration: the policy is the head's, this once")
+        job.say(_NO_CONFIGURATION if config == Config() else _HEADS_POLICY)
         base = config
     gate = base.gate.model_copy(update=job.asked.policy)
     judged = {"gate": gate, "workload": _judged_as(base, config.workload)}

@@ -9,7 +9,8 @@ from ciwm import __version__
 from ciwm.errors import CiwmError, UsageError
 from ciwm.policy import Waivers
 from ciwm.records.bump import BumpReport, Stage
-from ciwm.story.ending import conclusion_of, could_not_begin, exit_code_of
+from ciwm.story.ending import conclusion_of, exit_code_of
+from ciwm.story.unmeasured import could_not_begin
 
 if TYPE_CHECKING:
     from ciwm.config import Config

@@ -73,7 +73,11 @@ def _known_as(repository: Repository, revision: str, name: str) -> Revision:
 
 
 def of_push(repository: Repository, before: str, after: str) -> Compared:
-    """The pushed commit against the previous tip, or its first parent when there was none."""
+    """The pushed commit against the previous tip, or its first parent when there was none.
+
+    The push of an annotated tag names the tag; what is compared is the commit it is of.
+    """
+    after = repository.commit(after)
     if _first_known(repository, (before,)) is not None:
         base, why = before, "the pushed commit against the previous tip"
     else:

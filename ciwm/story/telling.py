@@ -15,13 +15,15 @@ from ciwm import __version__
 from ciwm.errors import CiwmError
 from ciwm.records.bump import NOT_ASKED, BumpReport, Stage, StageName, StageStatus
 from ciwm.story.ending import conclusion_of, exit_code_of
+from ciwm.story.saving import save, unsaved_stages, with_unsaved
+from ciwm.story.sync_cost import sync_cost
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from ciwm.records.build import BuildRecord, Revision
+    from ciwm.records.build import BuildRecord
     from ciwm.records.run import Run
     from ciwm.records.sync import SyncReport
     from ciwm.records.verdict import Verdict
@@ -46,6 +48,7 @@ class Story:
     builds: tuple[BuildRecord, ...] = ()
     run: Run | None = None
     verdict: Verdict | None = None
+    unsaved: str = ""  # why a record is not on disk
 
     @contextmanager
     def stage(self, name: StageName) -> Iterator[None]:
@@ -81,22 +84,21 @@ class Story:
 
 
 def tell(story: Story) -> BumpReport:
-    """Run every stage, save every record under the bump's directory, and return the report."""
+    """Run every stage, save its records under the bump's directory, and return the report."""
     from ciwm.launch.builds import release_builds  # noqa: PLC0415
 
-    story.bump.directory.mkdir(parents=True, exist_ok=True)
     try:
         for part, stages in _PARTS.items():
             for name, stage in stages:
                 if story.bump.only in (None, part):
                     stage(story)
-                elif name != "store":
+                elif name is not None:
                     story.skip(name, NOT_ASKED)
     finally:
         release_builds()
     report = _report(story)
     _save(story, "report.json", report.to_json())
-    return report
+    return _report(story) if story.unsaved else report
 
 
 def _sync(story: Story) -> None:
@@ -106,11 +108,11 @@ def _sync(story: Story) -> None:
         return
     with story.stage("sync"):
         effort = bump.config.sync
-        story.sync = _sync_cost(
-            story, bump.upstream, bump.head, effort.culprits_s, history_s=effort.history_s
+        story.sync = sync_cost(
+            bump, bump.upstream, bump.head, effort.culprits_s, history_s=effort.history_s
         )
         same = bump.head.sha == bump.base.sha
-        story.sync_base = story.sync if same else _sync_cost(story, bump.upstream, bump.base)
+        story.sync_base = story.sync if same else sync_cost(bump, bump.upstream, bump.base)
         _save(story, "sync-base.json", story.sync_base.to_json())
         _save(story, "sync.json", story.sync.to_json())
     if _over_budget(story) and story.stages[-1].status == "done":
@@ -125,40 +127,26 @@ def _over_budget(story: Story) -> bool:
     return story.bump.base_config.sync.block and gate is not None and not gate.ok
 
 
-def _sync_cost(
-    story: Story,
-    upstream: str,
-    downstream: Revision,
-    culprits_s: float = 0,
-    *,
-    history_s: float | None = None,
-) -> SyncReport:
-    from ciwm.policy.sync_gate import judged  # noqa: PLC0415
-    from ciwm.upstream.classes import path_classifier  # noqa: PLC0415
-    from ciwm.upstream.report import sync_report  # noqa: PLC0415
+def _check(story: Story) -> None:
+    """What is declared wrongly is told at once, not after two builds."""
+    from ciwm.bench.plan import check_workloads  # noqa: PLC0415
 
-    report = sync_report(
-        story.bump.repository,
-        upstream,
-        downstream=downstream.sha,
-        config=story.bump.config.upstream,
-        now=datetime.now(timezone.utc),
-        culprits_s=culprits_s,
-        history_s=history_s,
-    )
-    shown = report.upstream.model_copy(update={"ref": story.bump.upstream_name})
-    ours = report.downstream.model_copy(update={"ref": downstream.ref})
-    named = report.model_copy(update={"upstream": shown, "downstream": ours})
-    policy = story.bump.base_config.sync
-    path_class = path_classifier({"ignored": policy.hygiene.ignore})
-    return judged(named, policy, lambda path: path_class(path) == "ignored")
+    bump = story.bump
+    if not bump.config.workload or story.stop.is_set():
+        return
+    try:
+        check_workloads(bump.repository, bump.config, bump.head)
+    except CiwmError:
+        with story.stage("bench"):
+            raise
+        story.skip("build", "the workloads cannot be run as they are declared")
 
 
 def _build(story: Story) -> None:
     from ciwm.launch.builds import build  # noqa: PLC0415  each stage loads what it needs
 
     bump = story.bump
-    if story.stop.is_set():
+    if story.stop.is_set() or any(stage.name == "build" for stage in story.stages):
         return
     with story.stage("build"):
         for revision, config in ((bump.base, bump.base_config), (bump.head, bump.config)):
@@ -219,14 +207,23 @@ def _store(story: Story) -> None:
         story.progress(f"kept in {story.bump.keep(story.run)}")
 
 
-_PARTS: dict[Part, tuple[tuple[StageName, Callable[[Story], None]], ...]] = {
+_PARTS: dict[Part, tuple[tuple[StageName | None, Callable[[Story], None]], ...]] = {
     "sync": (("sync", _sync),),
-    "bench": (("build", _build), ("bench", _bench), ("gate", _gate), ("store", _store)),
+    "bench": (
+        (None, _check),
+        ("build", _build),
+        ("bench", _bench),
+        ("gate", _gate),
+        (None, _store),
+    ),
 }
 
 
 def _save(story: Story, name: str, text: str) -> None:
-    (story.bump.directory / name).write_text(text, encoding="utf-8")
+    why = save(story.bump.directory / name, text)
+    if why:
+        story.unsaved = story.unsaved or why
+        story.progress(f"warning: {why}")
 
 
 def _report(story: Story) -> BumpReport:
@@ -250,7 +247,7 @@ def _report(story: Story) -> BumpReport:
         pull_request=bump.pull_request,
         check_sha=bump.check_sha or bump.head.sha,
         run_url=bump.run_url,
-        stages=tuple(story.stages),
+        stages=(*story.stages, *unsaved_stages(story.unsaved)),
         sync=story.sync,
         sync_base=story.sync_base,
         builds=story.builds,
@@ -262,5 +259,5 @@ def _report(story: Story) -> BumpReport:
         headline=headline(
             tuple(story.stages), story.builds, story.sync, story.verdict, story.sync_base
         ),
-        exit_code=exit_code,
+        exit_code=with_unsaved(exit_code, story.unsaved),
     )

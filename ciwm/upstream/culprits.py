@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from ciwm.errors import GitError
 from ciwm.records.sync import Culprit, FirstConflict, Scan
 from ciwm.upstream.mainline.kept_scan import Shelf
 from ciwm.upstream.mainline.line import Line
@@ -46,8 +47,8 @@ def with_culprits(
     """The first conflict and the culprits, looked for in about `budget_s` seconds.
 
     A clean forecast has none. `repository` fetches nothing; `url` is upstream's, where
-    configuration has one. What is found is kept for the next report. Raises GitError when a merge
-    on the way cannot be made.
+    configuration has one. What is found is kept for the next report. Raises GitError when commits
+    cannot be read.
     """
     if not conflicts.files:
         return Found(conflicts)
@@ -57,12 +58,7 @@ def with_culprits(
     shelf = Shelf(repository, base, pair.downstream)
     notes = [shelf.take(line)]
     kept = len(line.known)
-    # The tip's answer is there already; it is what the culprits have to add up to.
-    line.known[len(commits) - 1] = frozenset(file.path for file in conflicts.files)
-    if _one_base(measured):
-        notes.append(walk(line))
-    else:
-        search(line)
+    notes.append(_search(line, measured, conflicts))
     found = _with_findings(line, conflicts, kept)
     culprits = _culprits(line, shelf, web_address(repository, pair.upstream_ref, url))
     notes += [_failures(line), shelf.put(line)]
@@ -70,6 +66,21 @@ def with_culprits(
         found.model_copy(update={"culprits": culprits if found.first else ()}),
         tuple(note for note in notes if note),
     )
+
+
+def _search(line: Line, measured: Measured, conflicts: Conflicts) -> str:
+    """Learn what there is time for; a note when something stands in the way."""
+    # The tip's answer is there already; it is what the culprits have to add up to.
+    tip, told = len(line.commits) - 1, frozenset(file.path for file in conflicts.files)
+    line.known[tip] = told
+    try:
+        if _one_base(measured):
+            return walk(line)
+        search(line)
+    except GitError as error:
+        line.known[tip] = told
+        return f"the search for culprits stopped early: {error.message}"
+    return ""
 
 
 def _one_base(measured: Measured) -> bool:

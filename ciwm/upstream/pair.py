@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 BRANCHES = ("main", "master")
 SHOWN = 8  # branches named in an error
+UNRELATED_HINT = (
+    "a fork whose history was cut: name the upstream commit whose work it holds, [upstream] "
+    'synced_to = "SHA"; a plugin: style = "plugin", with pin; a patch queue: patches = "FOLDER"'
+)
 
 
 @dataclass(frozen=True)
@@ -144,7 +148,6 @@ def merge_bases(repository: Repository, pair: Pair) -> tuple[str, ...]:
     if not bases:
         raise UsageError(
             f"{pair.downstream_ref} and {pair.upstream_ref} share no history: no merge base",
-            "is this the project it was forked from? if so, name the upstream commit whose work "
-            'it holds: [upstream] synced_to = "SHA"',
+            UNRELATED_HINT,
         )
     return bases

@@ -1,4 +1,4 @@
-"""Which upstream a plugin says it is made for: read from its files at the revision reported on."""
+"""Which upstream a plugin says it is made for, from its own files at the revision reported on."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _whole(content: str, path: str) -> str:
     if not words or not _REVISION.fullmatch(words):
         raise UsageError(
             f"{path} holds no commit, tag or version: {words[:60]!r}",
-            'say what to look for in it: pin = { file = "...", pattern = "vllm_commit: (\\\\S+)" }',
+            "say what to look for in it: pin = { file = '...', pattern = 'commit: (.+)' }",
         )
     return words
 
@@ -112,9 +112,10 @@ def _specifiers(content: str, package: str, path: str) -> Iterator[str]:
     """What is required of a package, from TOML or from lines of requirements."""
     if path.endswith((".toml", ".lock")):
         try:
-            yield from _in_toml(tomllib.loads(content), package)
-        except tomllib.TOMLDecodeError as error:
+            table = tomllib.loads(content)
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"the pin cannot be read: {path} is not TOML: {error}") from error
+        yield from _in_toml(table, package)
         return
     for line in content.splitlines():
         for text in (line.partition(" #")[0].strip(), *re.findall(r"[\"']([^\"']+)[\"']", line)):

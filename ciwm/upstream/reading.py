@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ciwm.errors import GitError
 
 if TYPE_CHECKING:
-    from ciwm.git import Completed, Repository
+    from ciwm.git import Repository
+    from ciwm.git_process import Completed
 
 DAMAGED_AT_MOST = 16  # unreadable objects found one by one, before giving up
 _OBJECT = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")

@@ -10,7 +10,7 @@ from ciwm.upstream.classes import path_classifier
 from ciwm.upstream.dates import committed_at
 from ciwm.upstream.fork import Effort, Told, fork_report
 from ciwm.upstream.names import readable_text
-from ciwm.upstream.pair import find_pair
+from ciwm.upstream.pair import UNRELATED_HINT, find_pair
 from ciwm.upstream.patch_queue.ground import is_patch_queue
 from ciwm.upstream.patch_queue.report import patches_report
 from ciwm.upstream.plugin import is_plugin, plugin_report
@@ -49,12 +49,19 @@ def sync_report(
     fetched. Raises UsageError for revisions that cannot be compared, GitError for a shallow clone
     or a history that cannot be read; missing file contents make the report partial instead.
     """
+    offline = repository.from_top().without_fetching()
+    if is_patch_queue(config):
+        return patches_report(
+            offline,
+            upstream,
+            downstream=downstream,
+            config=config,
+            now=now,
+            culprits_s=culprits_s,
+        )
     if is_plugin(config):
         return plugin_report(repository, upstream, downstream=downstream, config=config, now=now)
     path_class = path_classifier(config.classes)
-    offline = repository.from_top().without_fetching()
-    if is_patch_queue(config):
-        return patches_report(offline, upstream, downstream=downstream, config=config, now=now)
     pair = find_pair(offline, upstream, downstream, config)
     ground = find_ground(offline, pair, config)
     if ground.style != "fork":
@@ -69,8 +76,7 @@ def _only_forks(ground: Ground) -> UsageError:
     return UsageError(
         f"{ground.pair.downstream_ref} is a {_KINDS[ground.style]} ({because}): "
         "[upstream] does not say how to report on it",
-        'a plugin: style = "plugin", pin and repository; a patch queue: patches and pin; a fork '
-        'with a history of its own: synced_to = "SHA" of the upstream commit it was made from',
+        UNRELATED_HINT,
     )
 
 

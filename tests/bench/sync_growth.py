@@ -4,8 +4,8 @@ python tests/bench/sync_growth.py [--commits N ...] [--culprits SECONDS]
 
 For each N (default: 12,500 to 200,000) a history of N upstream commits over 4,000 files is written
 by `git fast-import`; a fork leaves it half way, carries 200 commits and has synced 40 times.
-Printed are wall time and peak memory, and both per commit against the shortest history: 1.0 is
-linear. Exit code 1 when either grows more than 1.3 times faster than the history.
+Printed are times and peak memory, CPU time and memory per commit against the shortest history: 1.0
+is linear. Exit code 1 when either grows more than 1.3 times faster than the history.
 """
 
 from __future__ import annotations
@@ -147,11 +147,12 @@ def main() -> int:
             done = Ended(str(bare), asked, cache)
             first = first or (commits, done)
             length = commits / first[0]
-            time_ratio = done.wall_s / first[1].wall_s / length
+            time_ratio = done.cpu_s / first[1].cpu_s / length
             memory_ratio = done.peak_bytes / first[1].peak_bytes / length
             conflicts = done.record["conflicts"]
             print(
-                f"{commits:>8,} commits: {done.wall_s:7.1f} s, {done.peak_bytes / 10**6:6.0f} MB, "
+                f"{commits:>8,} commits: {done.wall_s:7.1f} s, {done.cpu_s:7.1f} CPU s, "
+                f"{done.peak_bytes / 10**6:6.0f} MB, "
                 f"first line {done.first_line_s:.2f} s; per commit against the first: time "
                 f"{time_ratio:.2f}, memory {memory_ratio:.2f}; {conflicts['count']} conflicts, "
                 f"{len(conflicts['culprits'])} culprits, scan {conflicts['scan']}",

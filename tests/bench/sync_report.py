@@ -109,7 +109,7 @@ def ciwm(repository: str, upstream: str, downstream: str) -> dict[str, Any]:
     """The report, by a process of its own, as a user would get it."""
     command = [sys.executable, "-m", "ciwm", "-C", repository, "sync-report", upstream, "--json"]
     done = subprocess.run(
-        [*command, "--quiet", "--downstream", downstream],
+        [*command, "--quiet", "--downstream", downstream, "--culprits", "0", "--no-history"],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
         check=True,

@@ -89,6 +89,7 @@ class Runner:
             **kept,
             **self.bed.environment(),
             "CIWM_CACHE_DIR": str(self.folder / "cache"),
+            "CIWM_LOCK_DIR": str(self.folder / "locks"),  # others may measure on this machine
             "CIWM_EXECUTABLE": str(self.executable),
             "CIWM_FETCH": "false",
             "CIWM_BASE": "HEAD^",

@@ -167,7 +167,7 @@ TABLE: dict[str, tuple[Callable[[Scene], ActResult], Expected]] = {
     "pull request from a fork": (from_a_fork, Expected(0, None, 0, "0")),
     "push": (push, Expected(0, "success", 1, "0")),
     "push of a new branch": (new_branch, Expected(0, "success", 1, "0")),
-    "push that deletes a branch": (deleted_branch, Expected(0, None, 0, "")),
+    "push that deletes a branch": (deleted_branch, Expected(0, None, 0, "0")),
     "merge queue": (merge_group, Expected(0, "success", 0, "0")),
     "schedule without revisions": (schedule, Expected(0, None, 0, "2")),
     "dispatch with revisions": (dispatch, Expected(0, "success", 0, "0")),

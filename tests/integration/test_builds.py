@@ -116,6 +116,20 @@ def test_another_tree_command_or_variable_is_another_build(builder: Builder) -> 
     assert builder.runs == 5
 
 
+def test_another_value_of_a_passed_variable_is_another_build_and_another_login_is_not(
+    builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed = ["FLAVOUR", "PIP_INDEX_URL"]
+    seen = {}
+    for flavour, index in (("1", "u:a@one"), ("2", "u:a@one"), ("1", "u:b@one"), ("1", "u:a@two")):
+        monkeypatch.setenv("FLAVOUR", flavour)
+        monkeypatch.setenv("PIP_INDEX_URL", f"https://{index}/simple")
+        seen[flavour, index] = builder(COUNTED, pass_env=passed).key
+
+    assert len(set(seen.values())) == 3
+    assert seen["1", "u:a@one"] == seen["1", "u:b@one"]
+
+
 def test_another_compiler_is_another_build_and_another_job_is_not(
     builder: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ciwm import cli
-from ciwm.errors import BUG, INTERRUPTED, USAGE, VOID, IncomparableError
+from ciwm.errors import BUG, ENVIRONMENT, INTERRUPTED, USAGE, VOID, IncomparableError
 
 if TYPE_CHECKING:
     import click
@@ -122,3 +122,91 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
     )
     assert done.stdout == "{\n"
     assert done.stderr == ""
+
+
+def in_shell(command: str) -> subprocess.CompletedProcess[str]:
+    program = f"ciwm() {{ '{sys.executable}' -m ciwm \"$@\"; }}; {command}"
+    return subprocess.run(
+        ["bash", "-c", program], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "(ciwm schema Run 2>&1; echo $? >&3) | true",
+        "(ciwm schema Run 2>&-; echo $? >&3) >/dev/null",
+        "(ciwm schema Run >&-; echo $? >&3)",
+    ],
+)
+def test_a_reader_that_goes_away_does_not_change_the_exit_code(command: str) -> None:
+    done = in_shell(f"exec 3>&1; {command}")
+    assert done.stdout.splitlines() == ["0"]
+
+
+def test_a_failure_told_to_nobody_keeps_its_exit_code() -> None:
+    done = in_shell("exec 3>&1; (ciwm build no-such-revision 2>&1; echo $? >&3) | true")
+    assert done.stdout.splitlines() == [str(USAGE)]
+    assert in_shell("ciwm build no-such-revision 2>&-").returncode == USAGE
+
+
+def test_an_answer_that_a_full_disk_swallows_ends_in_one_line_and_four() -> None:
+    done = in_shell("ciwm schema Run >/dev/full")
+    assert done.returncode == ENVIRONMENT
+    first, *rest = done.stderr.splitlines()
+    assert first == "error: cannot write standard output: No space left on device"
+    assert [line[:5] for line in rest] == ["hint:"]
+
+
+def without_git(tmp_path: Path, script: str | None, **variables: str) -> None:
+    """`ciwm build HEAD` with a PATH on which git is this script, or is not at all."""
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "env").symlink_to("/usr/bin/env")
+    if script is not None:
+        (tools / "git").write_text(script)
+        (tools / "git").chmod(0o755)
+    environment = {"PATH": str(tools), "HOME": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-m", "ciwm", "build", "HEAD"],
+        env={**environment, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    assert done.returncode == ENVIRONMENT, done.stderr
+    assert done.stderr.startswith("error: git "), done.stderr
+    assert len(done.stderr.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        None,
+        "not a program",
+        "#!/no/such/interpreter\n",
+        "#!/bin/sh\necho 'fatal: broken' >&2; exit 1\n",
+    ],
+    ids=["none", "no program", "no interpreter", "fails"],
+)
+# where a variable of git's has to be hidden, git is started by `env`
+@pytest.mark.parametrize("variables", [{}, {"GIT_DIR": "x"}], ids=["plain", "by env"])
+def test_without_a_git_that_works_one_line_says_so(
+    tmp_path: Path, script: str | None, variables: dict[str, str]
+) -> None:
+    without_git(tmp_path, script, **variables)
+
+
+def test_a_current_folder_that_was_deleted_is_one_line() -> None:
+    done = in_shell(f"d=$(mktemp -d); cd $d; rmdir $d; PYTHONPATH={ROOT} ciwm sync-report")
+    assert done.returncode == USAGE, done.stderr
+    assert "error: -C .: No such file or directory" in done.stderr
+
+
+@pytest.mark.parametrize("folder", ["~nosuchuser/x", "/sys", "/proc/x"])
+def test_a_cache_folder_that_cannot_be_is_one_line(folder: str) -> None:
+    done = in_shell(f"CIWM_CACHE_DIR={folder!r} ciwm clean --dry-run")
+    assert done.returncode == ENVIRONMENT, done.stderr
+    assert done.stderr.startswith("error: "), done.stderr
+    assert folder in done.stderr

@@ -413,3 +413,61 @@ def test_a_waiver_beside_the_configuration_lets_a_regression_pass(
     assert "waived: waived up to 7 % until 9999-12-31 by @jane (NaN checks; #12)" in out
     assert ciwm(["gate", path, "--markdown"]) == 0
     assert "@jane" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("base", "head"),
+    [
+        (1e-300, 1e300),
+        (5e-324, 1.0),
+        ([1.7e308, -1.7e308], [1.7e308, -1.7e308]),
+        ([1.7e308] * 3, [-1.7e308] * 3),
+        ([1.0] * 99 + [1e308], [1.0] * 99 + [5e-324]),
+        ([1.0] * 99 + [0.0], [1.0] * 99 + [0.0]),
+    ],
+)
+@pytest.mark.parametrize("fields", [{}, {"better": "higher"}, {"threshold_abs": 1.0}])
+@pytest.mark.parametrize("unit", ["s", "count"])
+def test_numbers_at_the_end_of_what_a_float_holds_are_judged_or_void(
+    tmp_path: Path, base: Any, head: Any, fields: dict[str, Any], unit: str
+) -> None:
+    builder = RunBuilder(family=[series(unit=unit, **fields)])
+    for number in range(8):
+        builder.block(number, {"base": [base, base], "head": [head, head]})
+    path = written(tmp_path, builder)
+
+    for way in ([], ["--json"], ["--markdown"]):
+        assert ciwm(["gate", str(path), *way]) in (0, 1)
+
+
+@pytest.mark.parametrize("name", ["family_size", "max_launches"])
+def test_a_plan_of_an_absurd_size_is_refused_in_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    path = written(tmp_path, slower())
+    data = json.loads(path.read_text())
+    data["plan"][name] = 10**400
+    path.write_text(json.dumps(data))
+
+    assert ciwm(["gate", str(path)]) == 2
+    assert f"plan.{name}" in capsys.readouterr().err.splitlines()[0]
+
+
+def test_a_threshold_too_small_to_be_squared_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    builder = RunBuilder(family=[series(threshold_abs=1e-200)]).blocks(4, 1.0, 1.0)
+
+    assert ciwm(["gate", str(written(tmp_path, builder))]) == 2
+    assert "the plan cannot be judged" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("value", ["1_0", "\N{ARABIC-INDIC DIGIT ONE}", "1\N{NO-BREAK SPACE}0"])
+def test_a_csv_value_is_written_in_ascii_digits(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], value: str
+) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text(f"{HEADER}\n{ROW.rpartition(',')[0]},{value}\n", encoding="utf-8")
+
+    assert ciwm(["gate", "--samples", str(path)]) == 2
+    assert "line 2: value is a number, not" in capsys.readouterr().err

@@ -106,6 +106,15 @@ def test_a_base_without_configuration_takes_the_heads_and_says_so(checkout: Path
     assert any("no configuration" in line for line in lines)
 
 
+def test_without_any_configuration_nobody_speaks_of_a_policy_of_the_head(checkout: Path) -> None:
+    git(checkout, "commit", "-q", "--allow-empty", "-m", "before ciwm")
+    lines: list[str] = []
+    asked = job(checkout, base="HEAD", head="HEAD")
+    bump_of(Job(asked.repository, asked.event, asked.asked, None, lines.append))
+    assert any("there is no ciwm.toml" in line for line in lines)
+    assert not any("the head's" in line for line in lines)
+
+
 def test_what_the_command_line_asks_for_wins_over_the_policy(checkout: Path) -> None:
     base = commit(checkout, '[gate]\non_inconclusive = "warn"\n')
     asked = job(checkout, base=base, head=base, policy={"on_inconclusive": "fail"})

@@ -411,18 +411,42 @@ def test_outputs_and_summary_reach_the_runner(post: Poster, tmp_path: Path) -> N
     ]
 
 
-def test_a_report_that_cannot_be_kept_is_one_clear_line(github: GitHubBed, tmp_path: Path) -> None:
+def test_a_report_that_cannot_be_kept_is_posted_and_a_warning(post: Poster, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    target = Target(github.repository, 1)
-    with pytest.raises(UsageError, match="cannot keep the report in"):
-        publish(
-            bump(),
-            Texts("x", "y"),
-            target,
-            None,
-            runner=Runner({}, io.StringIO()),
-            saved=tmp_path / "file" / "report.json",
-        )
+    post.saved = tmp_path / "file" / "report.json"
+    published = post()
+    assert [one.what for one in published.posted] == ["check", "comment"]
+    assert published.report is None
+    assert "::warning title=ciwm::the report is not kept: cannot write" in post.log.getvalue()
+    assert "MiB free" in post.log.getvalue()
+
+
+def test_files_of_the_runner_that_cannot_be_written_cost_one_warning_each(
+    post: Poster, tmp_path: Path
+) -> None:
+    for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"):
+        post.variables[name] = str(tmp_path / "absent" / name)
+    assert [one.what for one in post().posted] == ["check", "comment"]
+    warnings = [line for line in post.log.getvalue().splitlines() if "cannot write" in line]
+    assert len(warnings) == 2
+
+
+def test_a_connection_that_cannot_be_is_a_warning_with_its_reason(tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as refused:
+        connect("not a token")
+    published = publish(
+        bump(),
+        Texts("x", "y"),
+        Target("acme/fork", 1),
+        None,
+        runner=Runner({}, io.StringIO()),
+        saved=tmp_path / "report.json",
+        refused=refused.value,
+    )
+    assert [one.message for one in published.problems] == [
+        f"nothing was posted: {refused.value.message}"
+    ]
+    assert (tmp_path / "report.json").exists()
 
 
 # the command

@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from ciwm.config import Config
-from ciwm.errors import NO, OK
+from ciwm.errors import ENVIRONMENT, NO, OK
 from ciwm.story.bump import Bump
 from ciwm.story.telling import Story, tell
 from tests.fork import new_fork
@@ -71,3 +71,17 @@ def test_a_change_cannot_set_its_own_budget(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     loosened = told(tmp_path, {"block": True, **OVER}, {"block": False})
     assert loosened.exit_code == NO
+
+
+def test_records_that_cannot_be_saved_cost_no_answer_and_end_in_four(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "story").touch()  # where the folder should be
+    report = told(tmp_path, {})
+    assert report.sync is not None
+    assert (report.exit_code, report.conclusion) == (ENVIRONMENT, "success")
+    (why,) = [stage.message for stage in report.stages if stage.status == "failed"]
+    assert str(tmp_path / "story") in why
+    assert "MiB free" in why
+    assert told(tmp_path / "again", {}).exit_code == OK

@@ -49,6 +49,7 @@ def test_a_timed_callable_without_metrics_has_a_step_time_in_seconds() -> None:
     [
         ("[gate]\nthresold = 3", "unknown key gate.thresold"),
         ("[build\n", "not TOML"),
+        (f'[build]\ncommand = "{"x" * 2**17}"', "put it into a script of the repository"),
         ('[gate]\nthreshold = "fast"', "percentage"),
         ('[gate]\nbudget = "soon"', "a time such as"),
         ('[[workload]]\nid = "a/b"\npython = "a.py:f"', "letters, digits"),
@@ -65,6 +66,7 @@ def test_a_timed_callable_without_metrics_has_a_step_time_in_seconds() -> None:
         ('[upstream]\nauthors = ["@jane repo:x/y"]', "@login or a mail address"),
         ('[upstream]\nmerged = { lable = "x" }', "unknown key upstream.merged.lable"),
         ('[upstream]\nmerged = { label = " " }', "words on one line"),
+        ('[workload]\nid = "w"', r"write \[\[workload\]\]"),
         ("[upstream]\npulls_days = 0", "greater than or equal to 1"),
         ('[[gate.series]]\nmatch = "a"', "state a threshold"),
         ('[[gate.series]]\nthreshold = "2%"\nthreshold_abs = 5', "not both"),
@@ -89,6 +91,29 @@ def test_an_unknown_key_gets_the_nearest_known_one() -> None:
     assert raised.value.hint == "did you mean max_launches?"
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("[gate]\nthresold = 3", "did you mean threshold?"),
+        ("[build]\nclases = 1", ""),  # like a key of [upstream], which is not the table in question
+        ('[[workload]]\nid = "w"\ncomand = "x"', "did you mean command?"),
+        ("[sync.budget]\nconflict = 1", "did you mean conflicts?"),
+        ("[gate]\nremote = 1", "remote is a key of [upstream]"),
+    ],
+)
+def test_a_suggestion_is_a_key_of_the_table_in_question(text: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        parsed(text)
+    assert raised.value.hint == hint
+
+
+def test_a_single_value_of_a_parameter_stands_for_a_list_of_one() -> None:
+    (workload,) = parsed(
+        '[[workload]]\nid = "w"\npython = "a.py:f"\nparams = { n = 1000, s = ["a", "b"] }'
+    ).workload
+    assert workload.params == {"n": (1000,), "s": ("a", "b")}
+
+
 def test_bytes_that_are_not_utf8_are_an_error_and_not_a_crash() -> None:
     with pytest.raises(ConfigError, match="not TOML"):
         parse_config(b"\xff\xfe", source="ciwm.toml")
@@ -111,3 +136,26 @@ def test_a_pyproject_without_our_table_is_no_configuration(tmp_path: Path) -> No
 def test_a_named_file_that_is_absent_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot read"):
         read_config(tmp_path / "absent.toml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[gate]\nmax_launches = {'9' * 5000}\n",
+        f"a = {'[' * 20000}{']' * 20000}\n",
+        '[build]\npython_path = ["a\\u0000b"]\n',
+        '[[workload]]\nid = "w"\npython = "w.py:f"\nfiles = ["\\u0000"]\n',
+        '[build.env]\n"a\\u0000" = "x"\n',
+    ],
+    ids=["long number", "nested", "python_path", "files", "key"],
+)
+def test_an_extreme_text_is_one_clear_line(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"ciwm\.toml") as raised:
+        parse_config(text.encode(), "ciwm.toml")
+    assert "\n" not in raised.value.message
+    assert len(raised.value.message) < 300
+
+
+@pytest.mark.parametrize("text", ["tool = 1\n", "[[tool]]\nciwm = 1\n", "tool = 'ciwm'\n"])
+def test_a_pyproject_whose_tool_is_no_table_has_no_configuration(text: str) -> None:
+    assert parse_config(text.encode(), "pyproject.toml") is None

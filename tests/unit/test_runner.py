@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ciwm.actions import SUMMARY_LIMIT_BYTES, Runner
-from ciwm.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -132,7 +131,15 @@ def test_a_summary_that_just_fits_is_whole(tmp_path: Path) -> None:
     assert (tmp_path / "GITHUB_STEP_SUMMARY").stat().st_size == SUMMARY_LIMIT_BYTES
 
 
-def test_an_unwritable_file_of_the_runner_is_one_clear_line(tmp_path: Path) -> None:
+def test_an_unwritable_file_of_the_runner_is_one_warning(tmp_path: Path) -> None:
     here = runner(tmp_path, GITHUB_OUTPUT=str(tmp_path / "no" / "such"))
-    with pytest.raises(UsageError, match="cannot write GITHUB_OUTPUT"):
-        here.set_output("x", "y")
+    here.set_output("x", "y")
+    here.set_output("x", "z")
+    (line,) = said(here).splitlines()
+    assert line.startswith("::warning title=ciwm::cannot write GITHUB_OUTPUT")
+
+
+def test_a_summary_that_is_a_folder_is_one_warning(tmp_path: Path) -> None:
+    here = runner(tmp_path, GITHUB_STEP_SUMMARY=str(tmp_path))
+    here.add_summary("# x")
+    assert "cannot write GITHUB_STEP_SUMMARY" in said(here)

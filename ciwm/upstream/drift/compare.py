@@ -14,6 +14,7 @@ from ciwm.upstream.drift.bodies import Bodies
 from ciwm.upstream.drift.calls import call_changes
 from ciwm.upstream.drift.index import no_collection
 from ciwm.upstream.drift.operators import operator_changes
+from ciwm.upstream.drift.outcome import Found
 from ciwm.upstream.drift.overrides import deleted_overrides, override_changes
 from ciwm.upstream.drift.pair import Worlds
 from ciwm.upstream.drift.patches import patch_changes
@@ -98,8 +99,10 @@ def _changes(surface: Surface, worlds: Worlds, bodies: Bodies) -> list[Change]:
 
 
 def _concerns(worlds: Worlds, use: Use) -> bool:
-    """Whether a use leads into upstream; most of a plugin's uses do not."""
-    return use.kind == "operator" or any(worlds.reached(path) for path in use.paths)
+    """Whether a use leads into upstream or the plugin: most lead to neither."""
+    return use.kind == "operator" or any(
+        isinstance(worlds.old.resolve(path), Found) or worlds.reached(path) for path in use.paths
+    )
 
 
 def _blamer(worlds: Worlds, bodies: Bodies) -> tuple[Blamer | None, str]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ciwm.git import Repository
     from ciwm.upstream.mainline.line import Line
 
-FORM = 1  # of what is concluded; to be raised when the same merges would give other answers
+FORM = 2  # of what is concluded; to be raised when the same merges would give other answers
 
 
 class _Change(Record):

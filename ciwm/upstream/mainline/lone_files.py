@@ -10,13 +10,13 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from ciwm.git import Repository
 from ciwm.upstream.mainline.answers import conflicting_paths
 from ciwm.upstream.reading import read
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ciwm.git import Repository
     from ciwm.upstream.mainline.steps import Entry
 
 MERGES_AT_ONCE = 400
@@ -52,7 +52,8 @@ def _commits(scratch: Repository, files: Sequence[LoneFile]) -> list[tuple[str, 
     """
     form = scratch.run("rev-parse", "--show-object-format", check=False).text.strip() or "sha1"
     with tempfile.TemporaryDirectory(prefix="ciwm-import-") as folder:
-        scratch.run("init", "--quiet", "--bare", "--template=", f"--object-format={form}", folder)
+        plain = Repository(Path(folder))
+        plain.run("init", "--quiet", "--bare", "--template=", f"--object-format={form}", ".")
         bare = scratch.with_variables(GIT_DIR=folder)
         marks = Path(folder, "marks")
         stream = b"".join(_imported(number, file) for number, file in enumerate(files))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ciwm.errors import GitError
 from ciwm.records.sync import Hit
 from ciwm.upstream.history import described
+from ciwm.upstream.names import raw_path
 from ciwm.upstream.reading import read
 
 if TYPE_CHECKING:
@@ -121,10 +122,8 @@ class Owners:
         if key in self.shelf.hits or self.line.over:
             return self.shelf.hits.get(key)
         line, (culprit, path) = self.line, key
-        if path.startswith('"'):  # a name that git has to quote is not looked for
-            return ()
         try:
-            hit = commits_hit(line.repository, line.base, line.downstream, culprit, path)
+            hit = commits_hit(line.repository, line.base, line.downstream, culprit, raw_path(path))
         except GitError:
             return ()
         return tuple(hit)

@@ -5,8 +5,8 @@ where a file stands in the way of a folder. Apart from these, each path is merge
 commit needs a merge of whole trees only when it
 
 - adds, removes or retypes a path that the downstream changed (or anything but plain files),
-- adds or removes paths while upstream has emptied a folder in which the downstream added files, or
-  in a folder that the downstream emptied,
+- changes anything while a folder may be moving: upstream has emptied one in which the downstream
+  added files, or has added files in one that the downstream seems to have moved,
 - adds or removes paths that could have a say in a rename, once upstream removed a file that the
   downstream changed and added one that resembles it: by their own likeness, by their name, or as
   two halves of a rename without any change,
@@ -51,6 +51,7 @@ class Tracker:
     _now: dict[str, Entry | None] = field(default_factory=dict)
     _below: Counter[str] = field(default_factory=Counter)
     _empty: set[str] = field(default_factory=set)
+    _strays: set[str] = field(default_factory=set)
     _folders: set[str] = field(default_factory=set)
     _alike: set[str] = field(default_factory=set)
     _added_twice: dict[str, str] = field(default_factory=dict)
@@ -96,19 +97,23 @@ class Tracker:
         own = [touch for touch in step if touch.path in self.terrain.changes]
         others = [touch for touch in step if touch.path not in self.terrain.changes]
         moved = [touch for touch in others if not self._in_place(touch)]
-        before = [touch for touch in moved if self._unsettled(touch)]
+        before = self._folder_moves or any(map(self._renames, moved))
         self.follow(step)
-        after = [touch for touch in moved if self._unsettled(touch)]
-        if before or after or any(map(self._entangled, moved)) or not all(map(_plain, others)):
+        after = self._folder_moves or any(map(self._renames, moved))
+        if step and (before or after):
+            return "trees"
+        if any(map(self._entangled, moved)) or not all(map(_plain, others)):
             return "trees"
         if not all(map(self._alone, own)):
             return "trees"
         return "files" if own else "nothing"
 
-    def _unsettled(self, touch: Touch) -> bool:
-        """Whether an added or removed file may move with its folder, or have a say in a rename."""
-        if self._empty:
-            return True
+    @property
+    def _folder_moves(self) -> bool:
+        return bool(self._empty or self._strays)
+
+    def _renames(self, touch: Touch) -> bool:
+        """Whether an added or removed file may have a say in a rename."""
         if not (self.sources and self._alike):
             return False
         if not self.renames_unbounded or _name(touch.path) in map(_name, self.sources):
@@ -138,8 +143,6 @@ class Tracker:
         path, above = touch.path, folders(touch.path)
         if path in self._folders or any(self._was_file(folder) for folder in above):
             return True
-        if self.base[path] is None and not self.terrain.gone.isdisjoint(above):
-            return True
         return not self._contents(touch).isdisjoint(self._added_twice.values())
 
     def _was_file(self, path: str) -> bool:
@@ -152,6 +155,8 @@ class Tracker:
         self._folders.update(above)
         self._count(above, (new is not None) - (touch.old is not None))
         self._book(self._alike, path, base is None and new and new.blob in self.resembling)
+        strays = base is None and new is not None and not self.terrain.moved.isdisjoint(above)
+        self._book(self._strays, path, strays)
         self._weigh_halves(touch)
         ours = self.terrain.changes.get(path)
         if ours is None:

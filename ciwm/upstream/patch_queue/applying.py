@@ -18,7 +18,8 @@ from ciwm.upstream.reading import read
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ciwm.git import Completed, Repository
+    from ciwm.git import Repository
+    from ciwm.git_process import Completed
     from ciwm.records.sync_patches import PatchFit
     from ciwm.upstream.patch_queue.diffs import PatchHunk
     from ciwm.upstream.patch_queue.files import Patch

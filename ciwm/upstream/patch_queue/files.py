@@ -96,6 +96,11 @@ def find_queue(repository: Repository, revision: str, folder: str) -> Queue:
 
 def _folder(repository: Repository, revision: str, folder: str) -> _Folder:
     path = str(PurePosixPath(folder.removeprefix("./")))
+    if path.startswith("/") or ".." in PurePosixPath(path).parts:
+        raise UsageError(
+            f"[upstream] patches is no folder of the repository: {folder}",
+            "name it from the repository's top, as in patches/",
+        )
     listed = read(repository, "ls-tree", "-r", "-z", "--full-tree", revision, "--", f"{path}/")
     if path == ".":
         listed = read(repository, "ls-tree", "-r", "-z", "--full-tree", revision)

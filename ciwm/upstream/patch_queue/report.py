@@ -10,7 +10,7 @@ from ciwm.records.sync import Ahead, Downstream, Upstream
 from ciwm.records.sync_patches import PatchCounts, PatchQueue
 from ciwm.upstream.classes import path_classifier
 from ciwm.upstream.dates import committed_at
-from ciwm.upstream.fork import Told, fork_report
+from ciwm.upstream.fork import Effort, Told, fork_report
 from ciwm.upstream.names import readable_text
 from ciwm.upstream.pair import Pair
 from ciwm.upstream.patch_queue.advice import advised
@@ -44,6 +44,7 @@ def patches_report(
     downstream: str,
     config: UpstreamConfig,
     now: datetime,
+    culprits_s: float = 0,
 ) -> SyncReport:
     """The report of the queue at `downstream` (which fetches nothing) against `upstream`.
 
@@ -66,7 +67,8 @@ def patches_report(
         pair = Pair(bases.target_ref, bases.target, downstream, at_pin.tip)
         evidence = _evidence(bases, queue, fitted)
         ground = Ground("patches", pair, "shared", evidence, _joint(bases))
-        report = fork_report(bases.scratch, ground, told)
+        effort = Effort(culprits_s, url=config.url)
+        report = fork_report(bases.scratch, ground, told, effort)
         explained = _explained(bases, queue, fitted, at_pin, report)
     (pin,) = config.lanes.values()
     package = pin.package or next(iter(config.packages), "")

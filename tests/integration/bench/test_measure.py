@@ -6,6 +6,7 @@ import importlib.metadata
 import json
 import sys
 import threading
+from dataclasses import replace
 from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ciwm.bench.measure import measure
+from ciwm.bench.plan import make_plan
 from ciwm.config import BuildConfig, GateConfig
 from ciwm.errors import ConfigError, EnvironmentFailure, UsageError
 from ciwm.policy import conclusion, decide
@@ -118,6 +120,22 @@ def test_only_workloads_whose_own_files_change_are_flagged(fork: Fork) -> None:
     run = fork.measure(fork.request(base, head, *both))
 
     assert run.plan.touched_workloads == ("a",)
+
+
+def test_a_module_that_is_run_and_a_table_that_is_rewritten_count_as_edited(fork: Fork) -> None:
+    base = fork.commit({"src/fw/bench.py": BENCH, "src/fw/other.py": BENCH})
+    head = fork.commit({"src/fw/bench.py": "", "framework/__init__.py": FRAMEWORK + "\n"})
+    run_it = [
+        workload(name, metrics=SEEN, command=f"{{python}} -m fw.{name} {{out}}")
+        for name in ("bench", "other")
+    ]
+    request = fork.request(base, head, *run_it, workload("w"), workload("rewritten"))
+    before = [*run_it, workload("w"), workload("rewritten", iterations=99)]
+    declared = request.config.model_copy(update={"workload": tuple(before)})
+
+    plan, _ = make_plan(replace(request, base_config=declared))
+
+    assert plan.touched_workloads == ("bench", "rewritten")
 
 
 def test_measuring_leaves_the_checkout_and_its_index_alone(fork: Fork) -> None:

@@ -88,6 +88,31 @@ def test_a_launch_nobody_saw_end_is_lost_with_its_samples_kept(fork: Fork, stopp
     assert exits(run, "base").count("ok") + exits(run, "head").count("ok") == 10
 
 
+@pytest.mark.parametrize("job", ["{}", '{"launch": 5}', '{"launch": {"number": 1}}', "[", None])
+def test_a_launch_of_which_nothing_can_be_read_has_its_block_drawn_anew(
+    fork: Fork, job: str | None
+) -> None:
+    head = fork.repository.revision("HEAD")
+    run = fork.measure(fork.request(head, head, gate={"max_launches": 8}))
+    assert len(run.launches) >= 8
+    directory = fork.runs / "run"
+    (directory / "run.json").unlink()
+    hole = directory / Path(run.launches[1].log).parent
+    (hole / "result.json").unlink()
+    (hole / "job.json").unlink()
+    if job is not None:
+        (hole / "job.json").write_text(job)
+
+    again = resumed(fork)
+
+    new = again.launches[len(run.launches) - 1 :]
+    assert [launch.number for launch in new[:4]] == [len(run.launches) + n for n in range(1, 5)]
+    assert {(launch.block, launch.attempt) for launch in new[:4]} == {(0, 1)}
+    assert len({launch.number for launch in again.launches}) == len(again.launches)
+    assert len(again.launches) <= len(run.launches) + 8
+    assert again.complete
+
+
 def test_a_run_whose_budget_is_spent_goes_on_with_a_larger_one(fork: Fork) -> None:
     head = fork.commit({"bench/steps.py": "import time\ndef step(): time.sleep(0.3)\n"})
     request = fork.request(head, head, workload(iterations=1), gate={"budget": "0.5s"})

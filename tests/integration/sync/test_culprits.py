@@ -145,14 +145,15 @@ def test_without_time_the_report_says_how_little_was_tried(tmp_path: Path, ciwm:
     assert "Time allowed to try 1 of 2" in ciwm(scene.path, "--culprits", "1e-9").out
 
 
-def test_culprits_are_looked_for_by_default_and_not_where_zero_seconds_are_allowed(
+def test_culprits_are_looked_for_where_asked_on_the_command_line_or_by_configuration(
     fork: Scene, ciwm: Ciwm
 ) -> None:
+    quick = ciwm(fork.path, "--json").report["conflicts"]
+    assert quick["scan"] is quick["first"] is None
+    assert "ciwm sync-report --culprits 20" in ciwm(fork.path).out
+    assert whole(ciwm(fork.path, "--json", "--culprits", AMPLE_S).report["conflicts"]["scan"], 3)
+    fork.write("ciwm.toml", f"[sync]\nculprits_s = {AMPLE_S}\n")
     assert whole(ciwm(fork.path, "--json").report["conflicts"]["scan"], 3)
-    refused = ciwm(fork.path, "--json", "--culprits", "0").report["conflicts"]
-    assert refused["scan"] is refused["first"] is None
-    fork.write("ciwm.toml", "[sync]\nculprits_s = 0\n")
-    assert ciwm(fork.path, "--json").report["conflicts"]["scan"] is None
 
 
 def test_a_clean_forecast_needs_no_culprits(fork: Scene, ciwm: Ciwm) -> None:
@@ -184,7 +185,7 @@ def test_each_culprit_names_our_commits_whose_lines_it_hits(tmp_path: Path, ciwm
     assert hits["breaks a"] == {ours: ["a.txt"]}
     assert mine not in hits["breaks a"]
     assert {h["author"] for c in culprits for h in c["hits"]} == {"A Developer"}
-    assert "A Developer" in ciwm(scene.path).out
+    assert "A Developer" in ciwm(scene.path, "--culprits", AMPLE_S).out
 
 
 def test_a_line_of_ours_that_is_gone_is_blamed_on_the_commits_that_touched_the_file(
@@ -198,7 +199,8 @@ def test_a_line_of_ours_that_is_gone_is_blamed_on_the_commits_that_touched_the_f
     scene.commit("change line five", a__txt=numbered(1, 9, l5="five"))
     publish_upstream(scene, "main")
     scene.git("checkout", "-q", "fork")
-    (culprit,) = ciwm(scene.path, "--json").report["conflicts"]["culprits"]
+    report = ciwm(scene.path, "--json", "--culprits", AMPLE_S).report
+    (culprit,) = report["conflicts"]["culprits"]
     assert [hit["sha"] for hit in culprit["hits"]] == [removed]
 
 
@@ -217,7 +219,8 @@ def test_culprits_link_to_upstreams_pull_requests_on_github(
 ) -> None:
     scene, _ = upstream_of(tmp_path / "links", ("breaks a (#12)", 3))
     scene.git("config", "remote.upstream.url", url)
-    (culprit,) = ciwm(scene.path, "--json").report["conflicts"]["culprits"]
+    report = ciwm(scene.path, "--json", "--culprits", AMPLE_S).report
+    (culprit,) = report["conflicts"]["culprits"]
     assert culprit["url"] == page
 
 
@@ -226,5 +229,6 @@ def test_the_configured_url_of_upstream_comes_before_that_of_the_remote(
 ) -> None:
     scene, commits = upstream_of(tmp_path / "configured", ("breaks a", 3))
     scene.write("ciwm.toml", '[upstream]\nurl = "https://github.com/acme/framework"\n')
-    (culprit,) = ciwm(scene.path, "upstream/main", "--json").report["conflicts"]["culprits"]
+    asked = ("upstream/main", "--json", "--culprits", AMPLE_S)
+    (culprit,) = ciwm(scene.path, *asked).report["conflicts"]["culprits"]
     assert culprit["url"] == f"https://github.com/acme/framework/commit/{commits[0]}"

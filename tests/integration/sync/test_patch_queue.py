@@ -164,6 +164,14 @@ def test_the_queue_is_reported_on_like_the_fork_it_amounts_to(
     assert report["merge_base"] == scene.upstream.git("rev-parse", "v1.0")
 
 
+def test_culprits_are_looked_for_behind_the_queue_as_well(scene: PatchScene, ciwm: Ciwm) -> None:
+    scene.queue(scene.patch(a__txt=lines(1, 40, l5="five")))
+    scene.upstream_moves("harmless", b__txt="b\n")
+    sha = scene.upstream_moves("five", a__txt=lines(1, 40, l5="FIVE"))
+    conflicts = scene.report(ciwm, "--culprits", "20")["conflicts"]
+    assert [culprit["sha"] for culprit in conflicts["culprits"]] == [sha]
+
+
 def test_neither_repository_changes_and_nothing_is_left_behind(
     scene: PatchScene, ciwm: Ciwm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -376,6 +384,7 @@ def test_a_patch_that_is_broken_or_wants_out_of_the_tree_fails_by_name(
         (CONFIG.replace("../upstream", "../nowhere"), USAGE, "there is no folder"),
         (CONFIG.replace("../upstream", "../"), ENVIRONMENT, "not inside a git repository"),
         (CONFIG.replace("patches/", "elsewhere/"), USAGE, "has no folder elsewhere/"),
+        (CONFIG.replace("patches/", "../outside"), USAGE, "is no folder of the repository"),
         (CONFIG.replace(".upstream-commit", "gone"), USAGE, "has no file gone"),
         (CONFIG.replace('"patches/"', '"docs"'), USAGE, "docs holds no patches"),
     ],

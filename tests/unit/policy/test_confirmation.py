@@ -166,3 +166,30 @@ def unlike(**changes: Any) -> Run:
 def test_a_run_that_cannot_confirm_is_refused(changes: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError, match=said):
         decide(measured(0.06), CONFIRM, unlike(**changes))
+
+
+def counted(head: int, name: str, seed: int) -> Run:
+    builder = RunBuilder(seed=seed, family=[series(metric="spills", unit="count")])
+    for number in range(4):
+        builder.block(number, {"base": [0, 0], "head": [head, head]})
+    return builder.run().model_copy(update={"id": name})
+
+
+@pytest.mark.parametrize(
+    ("again", "outcome", "said"),
+    [(3, "regressed", "confirmed by a second run"), (0, "inconclusive", "not confirmed: ")],
+)
+def test_a_count_from_zero_is_confirmed_by_the_same_count(
+    again: int, outcome: str, said: str
+) -> None:
+    found = only(counted(3, "r1", 20), CONFIRM, counted(again, "r2", 21))
+    assert found.outcome == outcome
+    assert said in found.reason
+
+
+def test_a_second_run_without_a_whole_block_confirms_nothing() -> None:
+    run = measured(0.06, "r2", seed=21, blocks=1)
+    other = run.model_copy(update={"launches": run.launches[:3], "complete": False})
+    found = only(measured(0.06), CONFIRM, other)
+    assert found.outcome == "inconclusive"
+    assert "nothing to set beside it" in found.reason

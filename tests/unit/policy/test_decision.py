@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from ciwm.config import GateConfig
 from ciwm.errors import UsageError
-from ciwm.policy import Watch, decide
+from ciwm.policy import Watch, conclusion, decide
 from ciwm.policy.blocks import blocks
 from ciwm.records import Run, SeriesVerdict, Telemetry, Verdict
-from tests.runs import RunBuilder, series
+from tests.runs import REVISIONS, RunBuilder, series
 
 CONFIG = GateConfig()
 SIDES = ("base", "head")
@@ -306,6 +306,24 @@ def test_a_workload_edited_by_the_change_itself_is_named() -> None:
     assert any("decode" in p and "edits" in p for p in decide(run, CONFIG).problems)
 
 
+@pytest.mark.parametrize(
+    ("head", "measured_as_of", "check"),
+    [
+        (1.0, "head", "neutral"),
+        (0.5, "head", "neutral"),  # "faster", but the change may have emptied the benchmark
+        (1.1, "head", "failure"),
+        (1.0, "base", "success"),
+    ],
+)
+def test_a_benchmark_edited_by_the_change_it_judges_is_no_success(
+    head: float, measured_as_of: str, check: str
+) -> None:
+    plan = {"touched_workloads": ("decode",), "workloads_from": REVISIONS[measured_as_of]}
+    run = RunBuilder(plan=plan).blocks(6, 1.0, head).run()
+
+    assert conclusion(decide(run, CONFIG)) == check
+
+
 def test_foreign_words_reach_a_sentence_on_one_line_and_cut_short() -> None:
     builder = RunBuilder().block(
         0, {"base": [1.0] * 2, "head": [1.0] * 2}, exits={"head": ["failed", "failed"]}
@@ -359,7 +377,7 @@ def test_unchanged_is_explained_by_a_limit_on_the_right_side_of_the_threshold() 
         for better, sign in (("lower", 1), ("higher", -1)):
             found = only(noisy(seed, 0.0, 2, better=better))
             if found.outcome == "unchanged":
-                said = re.search(r"no worse than ([+-][\d.]+) %, 4\+4 launches$", found.reason)
+                said = re.search(r"at worst ([+-][\d.]+) %: .* 4\+4 launches$", found.reason)
                 assert said is not None
                 limits.append(sign * float(said[1]))
     assert len(limits) > 40

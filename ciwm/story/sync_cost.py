@@ -1,0 +1,41 @@
+"""What the sync costs at one side of a bump."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ciwm.records.build import Revision
+    from ciwm.records.sync import SyncReport
+    from ciwm.story.bump import Bump
+
+
+def sync_cost(
+    bump: Bump,
+    upstream: str,
+    downstream: Revision,
+    culprits_s: float = 0,
+    *,
+    history_s: float | None = None,
+) -> SyncReport:
+    """The sync report of one side of a bump, judged by the policy of the base."""
+    from ciwm.policy.sync_gate import judged  # noqa: PLC0415
+    from ciwm.upstream.classes import path_classifier  # noqa: PLC0415
+    from ciwm.upstream.report import sync_report  # noqa: PLC0415
+
+    report = sync_report(
+        bump.repository,
+        upstream,
+        downstream=downstream.sha,
+        config=bump.config.upstream,
+        now=datetime.now(timezone.utc),
+        culprits_s=culprits_s,
+        history_s=history_s,
+    )
+    shown = report.upstream.model_copy(update={"ref": bump.upstream_name})
+    ours = report.downstream.model_copy(update={"ref": downstream.ref})
+    named = report.model_copy(update={"upstream": shown, "downstream": ours})
+    policy = bump.base_config.sync
+    path_class = path_classifier({"ignored": policy.hygiene.ignore})
+    return judged(named, policy, lambda path: path_class(path) == "ignored")

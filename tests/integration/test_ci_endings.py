@@ -1,0 +1,119 @@
+"""How `ciwm ci` ends where the job, the event or the disk is not what it should be."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ciwm.errors import ENVIRONMENT, OK, USAGE
+from ciwm.records import BumpReport, read_record
+from tests.fork import new_fork
+
+if TYPE_CHECKING:
+    from tests.fork import Fork
+
+ROOT = Path(__file__).parents[2]
+Done = subprocess.CompletedProcess[str]
+
+
+class Job:
+    """A push to a fork, and what a step of its workflow has in its environment."""
+
+    def __init__(self, folder: Path) -> None:
+        self.fork: Fork = new_fork(folder)
+        self.path = self.fork.repository.path
+        self.out = folder / "out"
+        self.event = folder / "event.json"
+        self.variables = {
+            **{name: os.environ[name] for name in ("PATH", "HOME")},
+            "PYTHONPATH": str(ROOT),
+            "XDG_CACHE_HOME": str(folder / "cache"),
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_EVENT_NAME": "push",
+            "GITHUB_EVENT_PATH": str(self.event),
+            "GITHUB_OUTPUT": str(folder / "outputs"),
+        }
+
+    def pushed(self, before: str, after: str, ref: str, *options: str) -> Done:
+        """`ciwm ci` for the push of a ref."""
+        repository = {"full_name": "acme/fork"}
+        payload = {"before": before, "after": after, "ref": ref, "repository": repository}
+        self.event.write_text(json.dumps(payload))
+        return self.run("--no-fetch", "--out", str(self.out), *options)
+
+    def run(self, *options: str) -> Done:
+        """`ciwm ci` with these options."""
+        return subprocess.run(
+            [sys.executable, "-m", "ciwm", "-C", str(self.path), "ci", *options],
+            env=self.variables,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    @property
+    def report(self) -> BumpReport:
+        """What was told."""
+        return read_record(self.out / "report.json", BumpReport)
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> Job:
+    return Job(tmp_path)
+
+
+def test_the_push_of_an_annotated_tag_is_about_the_commit_it_names(job: Job) -> None:
+    repository = job.fork.repository
+    sha = job.fork.commit({"a.py": "x = 1\n"}).sha
+    repository.run(
+        *("-c", "user.name=t", "-c", "user.email=t@example.org"),
+        *("tag", "--annotate", "--message=v1", "v1", sha),
+    )
+    tag = repository.text("rev-parse", "refs/tags/v1")
+    assert tag != sha
+    done = job.pushed("0" * 40, tag, "refs/tags/v1")
+    assert job.report.check_sha == sha, done.stderr
+    assert job.report.head is not None
+    assert job.report.head.sha == sha
+
+
+def test_a_deleted_branch_is_nothing_to_compare(job: Job) -> None:
+    sha = job.fork.repository.commit("HEAD")
+    done = job.pushed(sha, "0" * 40, "refs/heads/old")
+    assert done.returncode == OK, done.stderr
+    assert job.report.headline == "Nothing to compare: refs/heads/old was deleted"
+    assert job.report.check_sha is None
+    assert "error" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("CIWM_TOKEN", "two words"), ("GITHUB_API_URL", "no address")]
+)
+def test_a_token_or_address_that_cannot_be_is_a_warning(job: Job, name: str, value: str) -> None:
+    sha = job.fork.repository.commit("HEAD")
+    job.variables.update({"CIWM_TOKEN": "a-token", name: value})
+    done = job.pushed(sha, sha, "refs/heads/main")
+    assert (done.returncode, job.report.exit_code) == (OK, OK), done.stderr
+    assert "::warning title=ciwm::nothing was posted: " in done.stderr
+
+
+def test_a_folder_that_cannot_be_made_is_one_line_before_anything_is_done(job: Job) -> None:
+    for place in ("/proc/x", str(job.event / "below")):
+        job.event.touch()
+        done = job.run("--base", "HEAD", "--head", "HEAD", "--out", place)
+        assert done.returncode in (USAGE, ENVIRONMENT)
+        assert done.stderr.startswith("error: "), done.stderr
+
+
+def test_a_missing_runner_temp_is_one_line(job: Job) -> None:
+    del job.variables["GITHUB_EVENT_NAME"]
+    job.variables["RUNNER_TEMP"] = "/no/such/folder"
+    done = job.run("--base", "HEAD", "--head", "HEAD")
+    assert done.returncode == ENVIRONMENT
+    assert done.stderr.startswith("error: cannot write /no/such/folder: "), done.stderr
