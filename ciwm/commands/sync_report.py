@@ -58,6 +58,12 @@ if TYPE_CHECKING:
     "sync.history_s, 0, seconds more].",
 )
 @click.option(
+    "--states",
+    is_flag=True,
+    help="Tell of each carried commit whether it is upstream already, likely, dead or live "
+    "[default: with --agent-report].",
+)
+@click.option(
     "--agent-report",
     "agent_file",
     metavar="FILE",
@@ -73,6 +79,7 @@ def command(
     agent_file: Path | None,
     *,
     history: bool | None,
+    states: bool,
     as_json: bool,
     as_markdown: bool,
     pulls: bool | None,
@@ -121,7 +128,7 @@ def command(
     from ciwm.proc import interrupted_by_signals  # noqa: PLC0415
 
     asked = PullsAsked(wanted=pulls, offline=offline)
-    effort = _Effort(culprits_s, history)
+    effort = _Effort(culprits_s, history, states or agent_file is not None)
     with interrupted_by_signals():
         measured = _measure(upstream, downstream, config_file, effort, asked)
         report = judged_report(measured, config_file)
@@ -138,6 +145,7 @@ class _Effort(NamedTuple):
 
     culprits_s: float | None
     history: bool | None
+    states: bool
 
     def history_s(self, configured_s: float) -> float | None:
         """Seconds to replay past syncs for; None when there shall be nothing of them."""
@@ -167,6 +175,7 @@ def _measure(
         now=datetime.now(timezone.utc),
         culprits_s=config.sync.culprits_s if culprits_s is None else culprits_s,
         history_s=effort.history_s(config.sync.history_s),
+        states=effort.states,
     )
     return asked.added(report, repository, config.upstream)
 

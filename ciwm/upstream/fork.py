@@ -49,6 +49,7 @@ class Effort:
     culprits_s: float = 0
     history_s: float | None = None
     url: str | None = None
+    states: bool = True  # of each carried commit: upstreamed, likely, dead or live
 
 
 def fork_report(
@@ -58,13 +59,15 @@ def fork_report(
 
     `repository` fetches nothing and runs in its top folder.
     """
+    effort = effort or Effort()
     with grafted(repository, ground.grafts) as joined:
         with joined.scratch_objects() as scratch:
             measured = measure(scratch, ground.pair)
             shape = fork_shape(scratch, ground, measured)
-            report = with_states(scratch, measured, assemble(measured, shape, told))
+            report = assemble(measured, shape, told)
+            if effort.states:
+                report = with_states(scratch, measured, report)
             report = with_markers(scratch, measured, report)
-        effort = effort or Effort()
         if effort.culprits_s > 0 and report.conflicts is not None:
             report = _with_culprits(joined, measured, report, effort)
         if effort.history_s is None:

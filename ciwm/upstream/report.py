@@ -38,12 +38,14 @@ def sync_report(
     now: datetime,
     culprits_s: float = 0,
     history_s: float | None = None,
+    states: bool = True,
 ) -> SyncReport:
     """What `downstream` carries and what merging `upstream` would cost.
 
     With `culprits_s`, about that many seconds more go into finding the upstream commits that bring
     the conflicts; with `history_s`, even 0, past syncs are told, and about that many seconds go
-    into replaying those that no earlier report has.
+    into replaying those that no earlier report has. Without `states`, carried commits are only
+    listed: whether each is likely upstream, dead or live costs as much as all the rest.
 
     Reads only: no ref, index, work tree, configuration or object store changes, and nothing is
     fetched. Raises UsageError for revisions that cannot be compared, GitError for a shallow clone
@@ -68,7 +70,7 @@ def sync_report(
         raise _only_forks(ground)
     upstream_revision, downstream_revision = _revisions(offline, pair)
     told = Told(repository_name(offline), upstream_revision, downstream_revision, now, path_class)
-    return fork_report(offline, ground, told, Effort(culprits_s, history_s, config.url))
+    return fork_report(offline, ground, told, Effort(culprits_s, history_s, config.url, states))
 
 
 def _only_forks(ground: Ground) -> UsageError:

@@ -135,7 +135,7 @@ def differences_of_huge_values() -> RunBuilder:
         (identical_counts_that_differ, "regressed", 1),
         (bimodal, "inconclusive", 0),
         (on_one_side_only, "missing", 1),
-        (subnormal_and_huge, "regressed", 1),
+        (subnormal_and_huge, "void", 0),
         (differences_of_huge_values, "void", 0),
     ],
 )

@@ -69,7 +69,7 @@ def two(fork: Fork, monkeypatch: pytest.MonkeyPatch) -> Two:
 def slow(two: Two) -> None:
     """Launches of a second and more, so that a signal meets one; until `hurry`."""
     steps = (
-        "import pathlib, time\n"
+        "import framework, pathlib, time\n"
         f"fast = pathlib.Path({str(two.fork.runs / 'fast')!r}).exists()\n"
         "def step(): time.sleep(0.001 if fast else 0.05)\n"
     )

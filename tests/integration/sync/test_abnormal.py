@@ -194,9 +194,9 @@ def test_a_remote_whose_branch_is_master(fork: Scene, ciwm: Ciwm) -> None:
     assert ciwm(fork.path, "--json").report["upstream"]["ref"] == "upstream/master"
 
 
-def test_a_downstream_that_is_no_fork_is_told_so(fork: Scene, ciwm: Ciwm) -> None:
+def test_a_plugin_without_a_pin_is_told_what_it_needs(fork: Scene, ciwm: Ciwm) -> None:
     (fork.path / "ciwm.toml").write_text('[upstream]\nstyle = "plugin"\n')
-    assert "only forks" in one_line(ciwm(fork.path), USAGE)[0]
+    assert "needs a pin" in one_line(ciwm(fork.path), USAGE)[0]
 
 
 def test_json_and_markdown_exclude_each_other(fork: Scene, ciwm: Ciwm) -> None:
@@ -336,7 +336,7 @@ def test_text_from_the_repository_cannot_forge_the_comment(fork: Scene, ciwm: Ci
     assert "<!--" not in markdown
     assert "<b>" not in markdown
     assert "\x1b" not in markdown
-    assert markdown.count("<details>") == markdown.count("</details>") == 5
+    assert markdown.count("<details>") == markdown.count("</details>") == 4
     assert "\x1b" not in ciwm(fork.path).out
 
 

@@ -53,7 +53,7 @@ def states(carried: dict[str, Any]) -> dict[str, tuple[str, str]]:
 
 def carried(scene: Scene, ciwm: Ciwm) -> dict[str, Any]:
     """What is carried; each commit is counted in one state."""
-    found: dict[str, Any] = ciwm(scene.path, "--json").report["carried"]
+    found: dict[str, Any] = ciwm(scene.path, "--json", "--states").report["carried"]
     counts = found["commits_by_state"]
     assert counts["upstreamed"] == found["upstreamed_commits"] == len(found["upstreamed"])
     assert sum(counts.values()) - counts["upstreamed"] == found["commits"]
@@ -242,7 +242,7 @@ def test_a_commit_whose_contents_are_missing_counts_as_live_and_says_so(
     partial = tmp_path / "partial"
     clone = ("clone", "-q", "--bare", "--filter=blob:limit=2k", f"file://{scene.path}")
     subprocess.run(["git", *clone, str(partial)], check=True, capture_output=True)
-    found = ciwm(partial, "main", "--downstream", "fork", "--json").report["carried"]
+    found = ciwm(partial, "main", "--downstream", "fork", "--json", "--states").report["carried"]
     assert states(found) == {
         "big": ("live", "not compared: some of its contents are not here"),
         "small": ("live", "still carried: 1 of 1 line"),
@@ -254,6 +254,6 @@ def test_states_are_on_every_page(scene: Scene, ciwm: Ciwm) -> None:
     scene.commit("undone", a__txt=numbered(1, 30))
     upstream(scene, "up", c__txt="c\n")
     for option in ((), ("--markdown",)):
-        page = ciwm(scene.path, *option).out
+        page = ciwm(scene.path, *option, "--states").out
         assert "0 live, 0 likely upstream by now, 2 dead" in " ".join(page.split())
         assert "Carried commits that a rebase may drop" in page
