@@ -11,9 +11,6 @@ from ciwm.upstream.dates import committed_at
 from ciwm.upstream.fork import Effort, Told, fork_report
 from ciwm.upstream.names import readable_text
 from ciwm.upstream.pair import UNRELATED_HINT, find_pair
-from ciwm.upstream.patch_queue.ground import is_patch_queue
-from ciwm.upstream.patch_queue.report import patches_report
-from ciwm.upstream.plugin import is_plugin, plugin_report
 from ciwm.upstream.setting import repository_name
 from ciwm.upstream.shape import find_ground
 
@@ -52,6 +49,41 @@ def sync_report(
     or a history that cannot be read; missing file contents make the report partial instead.
     """
     offline = repository.from_top().without_fetching()
+    if config.style in ("plugin", "patches") or config.patches is not None or config.lanes:
+        report = _pinned_report(
+            offline,
+            upstream,
+            downstream=downstream,
+            config=config,
+            now=now,
+            culprits_s=culprits_s,
+        )
+        if report is not None:
+            return report
+    path_class = path_classifier(config.classes)
+    pair = find_pair(offline, upstream, downstream, config)
+    ground = find_ground(offline, pair, config)
+    if ground.style != "fork":
+        raise _only_forks(ground)
+    upstream_revision, downstream_revision = _revisions(offline, pair)
+    told = Told(repository_name(offline), upstream_revision, downstream_revision, now, path_class)
+    return fork_report(offline, ground, told, Effort(culprits_s, history_s, config.url, states))
+
+
+def _pinned_report(
+    offline: Repository,
+    upstream: str | None,
+    *,
+    downstream: str,
+    config: UpstreamConfig,
+    now: datetime,
+    culprits_s: float,
+) -> SyncReport | None:
+    """The report of a patch queue or plugin, whose modules a fork need not wait for."""
+    from ciwm.upstream.patch_queue.ground import is_patch_queue  # noqa: PLC0415
+    from ciwm.upstream.patch_queue.report import patches_report  # noqa: PLC0415
+    from ciwm.upstream.plugin import is_plugin, plugin_report  # noqa: PLC0415
+
     if is_patch_queue(config):
         return patches_report(
             offline,
@@ -62,15 +94,8 @@ def sync_report(
             culprits_s=culprits_s,
         )
     if is_plugin(config):
-        return plugin_report(repository, upstream, downstream=downstream, config=config, now=now)
-    path_class = path_classifier(config.classes)
-    pair = find_pair(offline, upstream, downstream, config)
-    ground = find_ground(offline, pair, config)
-    if ground.style != "fork":
-        raise _only_forks(ground)
-    upstream_revision, downstream_revision = _revisions(offline, pair)
-    told = Told(repository_name(offline), upstream_revision, downstream_revision, now, path_class)
-    return fork_report(offline, ground, told, Effort(culprits_s, history_s, config.url, states))
+        return plugin_report(offline, upstream, downstream=downstream, config=config, now=now)
+    return None
 
 
 def _only_forks(ground: Ground) -> UsageError:
