@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 COMMANDS = {
     "bench": "measure base and head side by side, interleaved",
     "build": "build a revision in a worktree of its own, cached",
+    "bump-preview": "merge the newest upstream on trial, rebuild it and measure it against today's",
     "ci": "the whole story for one pull request or push (what the action runs)",
     "clean": "remove cached builds, worktrees and runs",
     "demo": "the whole story on an embedded example, offline, in under a minute",

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What action.yml runs: find or make an environment for ciwm, then become `ciwm ci`.
+# What action.yml runs: find or make an environment for ciwm, then become the command asked for.
 set -euo pipefail
 
 action_dir=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -42,10 +42,20 @@ own_environment() {
   printf '%s\n' "$home/venv/bin/ciwm"
 }
 
+case ${CIWM_COMMAND:-ci} in
+  ci) arguments=(ci) ;;
+  sync-report) arguments=(ci --only sync) ;;
+  bench) arguments=(ci --only bench) ;;
+  publish) arguments=(publish) ;;
+  bump-preview) arguments=(bump-preview) ;;
+  publish-preview) arguments=(publish --issue) ;;
+  *) fail "no such command: the input command is ci, sync-report, bench, publish, bump-preview or publish-preview" ;;
+esac
+
 executable=${CIWM_EXECUTABLE:-}
 if [ -z "$executable" ]; then
   executable=$(own_environment "${CIWM_PYTHON:-python3}") || { printf '%s\n' "$executable"; exit 4; }
 fi
 [ -x "$executable" ] || command -v "$executable" >/dev/null || fail "no executable $executable: see the input executable"
-unset CIWM_EXECUTABLE CIWM_PYTHON
-exec "$executable" ci
+unset CIWM_EXECUTABLE CIWM_PYTHON CIWM_COMMAND
+exec "$executable" "${arguments[@]}"

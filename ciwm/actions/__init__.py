@@ -2,6 +2,7 @@
 
 from ciwm.actions.event import NO_COMMIT, Event, PullRequest, read_event
 from ciwm.actions.runner import SUMMARY_LIMIT_BYTES, Runner
+from ciwm.actions.workflow_run import WorkflowRun
 
 __all__ = [
     "NO_COMMIT",
@@ -9,5 +10,6 @@ __all__ = [
     "Event",
     "PullRequest",
     "Runner",
+    "WorkflowRun",
     "read_event",
 ]

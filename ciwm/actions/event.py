@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from ciwm.actions.payload import Payload, read_payload
+from ciwm.actions.workflow_run import WorkflowRun, workflow_run
 from ciwm.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 NO_COMMIT = "0" * 40  # what `before` is when a branch is new, and `after` when it is deleted
-_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REPOSITORY = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+")
 _ABOUT_A_COMMIT = ("workflow_run", "check_run", "check_suite")
 
@@ -51,6 +50,7 @@ class Event:
     before: str | None
     after: str | None
     run_url: str | None
+    workflow_run: WorkflowRun | None = None
 
 
 def read_event(variables: Mapping[str, str]) -> Event:
@@ -64,7 +64,7 @@ def read_event(variables: Mapping[str, str]) -> Event:
             "there is no event: GITHUB_EVENT_NAME is not set",
             "this runs in a GitHub Actions job; elsewhere, name the revisions",
         )
-    payload = _Payload(name, _read(variables))
+    payload = Payload(name, read_payload(variables))
     before, after = _span(name, payload)
     return Event(
         name=name,
@@ -76,77 +76,18 @@ def read_event(variables: Mapping[str, str]) -> Event:
         before=before,
         after=after,
         run_url=_run_url(variables),
+        workflow_run=workflow_run(payload) if name == "workflow_run" else None,
     )
 
 
-def _read(variables: Mapping[str, str]) -> dict[str, Any]:
-    stated = variables.get("GITHUB_EVENT_PATH")
-    if not stated:
-        raise UsageError("there is no event: GITHUB_EVENT_PATH is not set")
-    try:
-        data = json.loads(Path(stated).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read the event {stated}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"the event {stated} is not JSON: {error}") from error
-    if not isinstance(data, dict):
-        raise UsageError(f"the event {stated} is not an object")
-    return data
-
-
-@dataclass(frozen=True)
-class _Payload:
-    """A payload whose parts are checked as they are taken."""
-
-    event: str
-    data: dict[str, Any]
-
-    def value(self, *path: str) -> Any:
-        """What is at a path; None where a part of it is missing."""
-        value: Any = self.data
-        for key in path:
-            value = value.get(key) if isinstance(value, dict) else None
-        return value
-
-    def text(self, *path: str, optional: bool = False) -> str | None:
-        """A text; raises UsageError when it is something else, or missing and not `optional`."""
-        value = self.value(*path)
-        if value is None and optional:
-            return None
-        if not isinstance(value, str) or not value:
-            raise self.wrong(*path)
-        return value
-
-    def sha(self, *path: str) -> str:
-        """A full commit id."""
-        value = self.value(*path)
-        if not isinstance(value, str) or not _SHA.fullmatch(value):
-            raise self.wrong(*path)
-        return value
-
-    def number(self, *path: str) -> int:
-        """A number of a pull request."""
-        value = self.value(*path)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise self.wrong(*path)
-        return value
-
-    def wrong(self, *path: str) -> UsageError:
-        """The error that names a missing or malformed part."""
-        where = ".".join(path)
-        return UsageError(
-            f"the {self.event} event is not GitHub's: {where} is missing or malformed"
-        )
-
-
-def _repository(payload: _Payload, variables: Mapping[str, str]) -> str:
+def _repository(payload: Payload, variables: Mapping[str, str]) -> str:
     name = payload.value("repository", "full_name") or variables.get("GITHUB_REPOSITORY")
     if not isinstance(name, str) or not _REPOSITORY.fullmatch(name):
         raise payload.wrong("repository", "full_name")
     return name
 
 
-def _span(name: str, payload: _Payload) -> tuple[str | None, str | None]:
+def _span(name: str, payload: Payload) -> tuple[str | None, str | None]:
     if name == "push":
         return payload.sha("before"), payload.sha("after")
     if name == "merge_group":
@@ -156,7 +97,7 @@ def _span(name: str, payload: _Payload) -> tuple[str | None, str | None]:
     return None, None
 
 
-def _pull_request(name: str, payload: _Payload) -> PullRequest | None:
+def _pull_request(name: str, payload: Payload) -> PullRequest | None:
     if name in _ABOUT_A_COMMIT:
         return _only_pull_request(name, payload)
     if not isinstance(payload.value("pull_request"), dict):
@@ -175,12 +116,12 @@ def _pull_request(name: str, payload: _Payload) -> PullRequest | None:
     )
 
 
-def _only_pull_request(name: str, payload: _Payload) -> PullRequest | None:
+def _only_pull_request(name: str, payload: Payload) -> PullRequest | None:
     """The one pull request of a run; GitHub lists none for a fork's, and none is chosen of many."""
     listed = payload.value(name, "pull_requests")
     if not isinstance(listed, list) or len(listed) != 1 or not isinstance(listed[0], dict):
         return None
-    one = _Payload(f"{name} pull_requests[0]", listed[0])
+    one = Payload(f"{name} pull_requests[0]", listed[0])
     theirs = one.value("head", "repo", "id")
     return PullRequest(
         number=one.number("number"),

@@ -32,17 +32,22 @@ class BlockRunner:
     lock: Flock
     stop: threading.Event
     say: Callable[[str], None]
+    waited_s: float = 0.0  # for the card, in all
 
     def run(self, turn: Turn, schedule: Schedule, last: int, deadline: float) -> list[Launch]:
         """The launches of one attempt; fewer than planned once it cannot count any more.
 
-        `last` is the number of the run's last launch so far; `deadline` is monotonic time. Raises
-        DeviceError when the card is not free in time.
+        `last` is the number of the run's last launch so far; `deadline` is monotonic time, and is
+        put off by as long as the card was waited for. Raises DeviceError when it is not free by
+        then.
         """
         workload = self.workloads[turn.workload]
         cards = cards_for(workload, self.host)
         block: list[Launch] = []
+        asked = time.monotonic()
         with alone_on(cards, deadline, self.say, self.stop) as held:
+            waited_s = time.monotonic() - asked
+            self.waited_s += waited_s
             for position, side in enumerate(turn.sides):
                 if self.stop.is_set() or not _wanted(side, block, turn, schedule):
                     continue
@@ -55,7 +60,7 @@ class BlockRunner:
                     position=position,
                 )
                 limits = Limits(
-                    left_s=max(deadline - time.monotonic(), 0.0),
+                    left_s=max(deadline + waited_s - time.monotonic(), 0.0),
                     stop=self.stop,
                     keep_open=(*held, self.lock.fileno),
                     variables=hidden(cards, self.host),

@@ -150,15 +150,20 @@ class _Bench:
         while turn := self.schedule.next_turn(self._left_s):
             if self.stop.is_set():
                 break
-            began = time.monotonic()
+            began, waited_s = time.monotonic(), runner.waited_s
             try:
                 block = runner.run(turn, self.schedule, self._last_number, self._deadline)
             except DeviceError as error:
+                if not self.launches and not self.stop.is_set():
+                    self.ended(error.message, complete=False)
+                    raise  # a card that others hold is no word on the workloads
                 if self.stop.is_set() or self._left_s <= 0:
                     break
                 return self.ended(error.message, complete=False)
+            waited_s = runner.waited_s - waited_s
+            self._deadline += waited_s  # the budget is for launches
             if block:
-                self._take(block, time.monotonic() - began)
+                self._take(block, time.monotonic() - began - waited_s)
         return self._finished()
 
     @property

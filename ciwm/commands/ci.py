@@ -44,6 +44,18 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--on-inconclusive", envvar="CIWM_ON_INCONCLUSIVE", type=DOUBT, help="fail: exit 3.")
 @click.option("--on-void", envvar="CIWM_ON_VOID", type=DOUBT, help="fail: exit 5.")
 @click.option(
+    "--only",
+    envvar="CIWM_ONLY",
+    type=click.Choice(["sync", "bench"]),
+    help="What upstream costs, or builds and benchmark; in a comment and a check of its own.",
+)
+@click.option(
+    "--publish/--no-publish",
+    envvar="CIWM_PUBLISH",
+    default=True,
+    help="Post comment and check; without, the records are for a trusted job to post.",
+)
+@click.option(
     "--require", envvar="CIWM_REQUIRE", is_flag=True, help="Exit 4 when the result is not posted."
 )
 @click.option("--seed", envvar="CIWM_SEED", type=click.IntRange(min=0), help="[default: random]")
@@ -66,12 +78,12 @@ def command(require: bool, as_json: bool, **options: Any) -> int:  # noqa: FBT00
     from ciwm.actions import Runner, read_event  # noqa: PLC0415
     from ciwm.proc import stop_on_signals  # noqa: PLC0415
 
-    runner = Runner()
+    publish, runner = options.pop("publish"), Runner()
     event = read_event(os.environ) if os.environ.get("GITHUB_EVENT_NAME") else None
     asked = _asked(options)
     with stop_on_signals() as stop:
         report = _told(asked, event, runner, stop)
-        posted = _publish(report, event, asked.directory, runner)
+        posted = _publish(report, event, asked, runner, post=publish)
     _show(report, asked.directory, as_json=as_json)
     return 4 if require and not posted and report.exit_code == 0 else report.exit_code
 
@@ -81,11 +93,11 @@ def _asked(options: dict[str, Any]) -> Asked:
 
     doubts = {name: options.pop(name) for name in ("on_inconclusive", "on_void")}
     policy = {name: value for name, value in doubts.items() if value is not None}
-    directory = _directory(options.pop("out"))
+    directory = folder_for(options.pop("out"))
     return Asked(policy=policy, directory=directory, **options)
 
 
-def _directory(stated: Path | None) -> Path:
+def folder_for(stated: Path | None) -> Path:
     """The folder of the records, which is there and empty; raises when it cannot be."""
     from ciwm.launch.files import cannot_write  # noqa: PLC0415
 
@@ -152,21 +164,28 @@ def _not_begun(error: CiwmError, event: Event) -> BumpReport:
     )
 
 
-def _publish(report: BumpReport, event: Event | None, directory: Path, runner: Runner) -> bool:
+def _publish(
+    report: BumpReport, event: Event | None, asked: Asked, runner: Runner, *, post: bool
+) -> bool:
     """Post the report where the event wants it; whether nothing was left unposted."""
     from ciwm.github import connect_from  # noqa: PLC0415
-    from ciwm.publish import Target, Texts, publish  # noqa: PLC0415
+    from ciwm.publish import KEY, Target, Texts, publish  # noqa: PLC0415
     from ciwm.report.bump_markdown import comment_markdown, summary_markdown  # noqa: PLC0415
+    from ciwm.report.remarks import build_remarks  # noqa: PLC0415
     from ciwm.story.saving import save  # noqa: PLC0415
 
-    texts = Texts(comment_markdown(report), summary_markdown(report))
+    remarks, directory = build_remarks(report), asked.directory
+    texts = Texts(comment_markdown(report), summary_markdown(report), remarks)
     unsaved = save(directory / "comment.md", texts.comment)
     if unsaved:
         _say(f"warning: {unsaved}")
     if event is None:
         return True
     runner.set_output("directory", str(directory))
-    target = Target(event.repository, report.pull_request, report.check_sha)
+    target = Target(event.repository)
+    if post:
+        key = asked.only or KEY
+        target = Target(event.repository, report.pull_request, report.check_sha, key)
     connection, refused = None, None
     try:
         connection = connect_from(os.environ)
@@ -177,6 +196,9 @@ def _publish(report: BumpReport, event: Event | None, directory: Path, runner: R
         published = publish(
             report, texts, target, github, runner=runner, saved=saved, refused=refused
         )
+    if not any(one.what == "check" for one in published.posted):
+        for one in remarks:  # the check carries them where it could be posted
+            runner.error(one.message, title=one.title, file=one.path, line=one.start_line)
     return not published.problems
 
 

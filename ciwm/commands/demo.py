@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import threading
 
     from ciwm.records import BumpReport
-    from ciwm.story.telling import Bump
+    from ciwm.story.bump import Bump
 
 _LOG_WIDTH = 160  # nobody folds the lines of a log
 NEEDED = {"git": "apt-get install git", "cc": "apt-get install gcc libc6-dev"}
@@ -72,7 +72,7 @@ def _fresh(out: Path | None) -> Path:
 def _bump(directory: Path) -> Bump:
     from ciwm.config import find_config  # noqa: PLC0415
     from ciwm.demo.repositories import BASE, HEAD, make_example  # noqa: PLC0415
-    from ciwm.story.telling import Bump  # noqa: PLC0415
+    from ciwm.story.bump import Bump  # noqa: PLC0415
 
     fork = make_example(directory).fork
     config = find_config(fork.path)

@@ -6,54 +6,103 @@ import os
 import re
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
-    from ciwm.actions import Event
+    from collections.abc import Sequence
+
     from ciwm.publish import Published, Target
     from ciwm.records import BumpReport
 
+PATH = click.Path(path_type=Path)
+
 
 @click.command()
-@click.argument("report", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("report", required=False, type=PATH)
+@click.option(
+    "--from",
+    "source",
+    envvar="CIWM_FROM",
+    type=PATH,
+    help="In a workflow_run job: the unpacked artifact, or its zip.  [default: the run's own]",
+)
+@click.option(
+    "--approval-environment",
+    "environment",
+    envvar="CIWM_APPROVAL_ENVIRONMENT",
+    default="ciwm-fork",
+    show_default=True,
+    metavar="NAME",
+    help="The environment whose reviewers approve a fork's run.",
+)
+@click.option(
+    "--issue",
+    "as_issue",
+    envvar="CIWM_ISSUE",
+    is_flag=True,
+    help="Keep one issue up to date with the report of `ciwm bump-preview`.",
+)
 @click.option("--pull-request", type=click.IntRange(min=1), metavar="N", help="Comment on it.")
 @click.option("--sha", metavar="SHA", help="Post the check on this commit (all 40 digits).")
 @click.option("--repository", metavar="OWNER/NAME", help="[default: $GITHUB_REPOSITORY]")
-@click.option("--require", is_flag=True, help="Fail (4) when something could not be posted.")
+@click.option(
+    "--require",
+    envvar="CIWM_REQUIRE",
+    is_flag=True,
+    help="Fail (4) when something could not be posted.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was posted and nothing else.")
-def command(
-    report: Path,
-    pull_request: int | None,
-    sha: str | None,
-    repository: str | None,
-    *,
-    require: bool,
-    as_json: bool,
-) -> int:
+def command(require: bool, as_json: bool, **options: Any) -> int:  # noqa: FBT001  click names them
     """Post REPORT (a report.json): one comment, one check, the step summary.
 
     The comment is edited in place when there is one already; where checks are not permitted, a
-    commit status is posted. The pull request and the commit are those of the report, but in a
-    workflow_run job (the trusted half of a fork-safe pair) those of the event.
+    commit status is posted. The pull request and the commit are those of the report.
     The token is CIWM_TOKEN, else GITHUB_TOKEN; GITHUB_API_URL is honoured.
+
+    In a workflow_run job (the trusted half of a fork-safe pair) the artifact of the run is fetched
+    and treated as hostile: pull request and commit are those of the event and the API, the verdict
+    is found anew from the samples by the policy of the base, and the result of a fork that nobody
+    approved is a neutral check. Exit code 2: the artifact was refused.
+
+    With --issue and without REPORT, the report is the artifact that another job of this run left.
     """
+    if options.pop("as_issue"):
+        from ciwm.commands.publish_issue import post_issue  # noqa: PLC0415
+
+        published = post_issue(options["source"] or options["report"], options["repository"])
+        return show([published], require=require, as_json=as_json)
+    if os.environ.get("GITHUB_EVENT_NAME") == "workflow_run":
+        from ciwm.commands.publish_received import post_received  # noqa: PLC0415
+
+        return post_received(options, require=require, as_json=as_json)
+    if options["source"] is not None:
+        raise click.UsageError("--from is for a workflow_run job: name REPORT")
+    if options["report"] is None:
+        raise click.UsageError("Missing argument 'REPORT'.")
     from ciwm.records import BumpReport, read_record  # noqa: PLC0415
 
-    record = read_record(report, BumpReport)
-    target = _target(record, pull_request, sha, repository)
-    published = _publish(record, target, report)
-    if require and published.problems:
+    record = read_record(options["report"], BumpReport)
+    target = _target(record, options["pull_request"], options["sha"], options["repository"])
+    published = _publish(record, target, options["report"])
+    return show([published], require=require, as_json=as_json)
+
+
+def show(published: Sequence[Published], *, require: bool, as_json: bool) -> int:
+    """Print what was posted; with `require`, raise GitHubError for the first that was not."""
+    problems = [problem for one in published for problem in one.problems]
+    if require and problems:
         from ciwm.errors import GitHubError  # noqa: PLC0415
 
-        raise GitHubError(published.problems[0].message, published.problems[0].hint)
+        raise GitHubError(problems[0].message, problems[0].hint)
     if as_json:
-        click.echo(published.model_dump_json(indent=2))
-    else:
-        for one in published.posted:
-            removed = f", {one.removed} duplicates removed" if one.removed else ""
-            click.echo(f"{one.what} {one.done}{removed}{': ' + one.url if one.url else ''}")
+        for one in published:
+            click.echo(one.model_dump_json(indent=2))
+        return 0
+    for done in (done for one in published for done in one.posted):
+        removed = f", {done.removed} duplicates removed" if done.removed else ""
+        click.echo(f"{done.what} {done.done}{removed}{': ' + done.url if done.url else ''}")
     return 0
 
 
@@ -74,35 +123,20 @@ def _target(
     from ciwm.errors import UsageError  # noqa: PLC0415
     from ciwm.publish import Target  # noqa: PLC0415
 
-    event = _trusted_event()
-    if event is not None:
-        theirs = event.pull_request.number if event.pull_request else None
-        number, commit = pull_request or theirs, sha or event.after
-    else:
-        number, commit = pull_request or record.pull_request, sha or record.check_sha
+    number, commit = pull_request or record.pull_request, sha or record.check_sha
     if commit is not None and not re.fullmatch(r"[0-9a-f]{40}([0-9a-f]{24})?", commit):
         raise UsageError(f"not a full commit id: {commit}", "--sha takes all 40 digits")
     if number is None and commit is None:
         raise UsageError(
             "the report names no pull request and no commit", "give --pull-request or --sha"
         )
-    return Target(_repository(record, repository, event), number, commit)
+    return Target(_repository(record, repository), number, commit)
 
 
-def _trusted_event() -> Event | None:
-    """The event of a workflow_run job, whose report comes from code nobody has approved."""
-    from ciwm.actions import read_event  # noqa: PLC0415
-
-    if os.environ.get("GITHUB_EVENT_NAME") != "workflow_run":
-        return None
-    return read_event(os.environ)
-
-
-def _repository(record: BumpReport, stated: str | None, event: Event | None) -> str:
+def _repository(record: BumpReport, stated: str | None) -> str:
     from ciwm.errors import UsageError  # noqa: PLC0415
 
-    here = event.repository if event else os.environ.get("GITHUB_REPOSITORY")
-    name = stated or here or record.repository
+    name = stated or os.environ.get("GITHUB_REPOSITORY") or record.repository
     if not re.fullmatch(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+", name):
         raise UsageError(f"not a repository on GitHub: {name}", "give --repository OWNER/NAME")
     return name

@@ -9,20 +9,40 @@ from ciwm.github.failures import (
     UnreachableError,
 )
 from ciwm.github.retry import Patience
+from ciwm.github.runs import (
+    Approval,
+    Artifact,
+    OpenPull,
+    Tip,
+    approvals,
+    archive,
+    artifacts,
+    first_parent,
+    open_pulls,
+)
 from ciwm.github.values import Annotation, Check, CheckRun, Comment
 
 __all__ = [
     "Annotation",
+    "Approval",
+    "Artifact",
     "Check",
     "CheckRun",
     "Comment",
     "ForbiddenError",
     "GitHub",
     "NotFoundError",
+    "OpenPull",
     "Patience",
     "RateLimitedError",
+    "Tip",
     "TokenRefusedError",
     "UnreachableError",
+    "approvals",
+    "archive",
+    "artifacts",
     "connect",
     "connect_from",
+    "first_parent",
+    "open_pulls",
 ]

@@ -7,24 +7,22 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ciwm.errors import UsageError
+from ciwm.github.download import download
 from ciwm.github.failures import NotFoundError, asking
 from ciwm.github.graph import GraphAnswer, graph_answer
+from ciwm.github.payloads import batches, check_run_of, comment_of, described, output
 from ciwm.github.retry import Patience, retry_policy
-from ciwm.github.values import Check, CheckRun, Comment
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import github
-    import github.CheckRun
-    import github.IssueComment
     import github.Repository
     from typing_extensions import Self
 
-    from ciwm.github.values import Annotation, StatusState
+    from ciwm.github.values import Check, CheckRun, Comment, StatusState
 
 API_URL = "https://api.github.com"
-ANNOTATIONS_A_REQUEST = 50
 _VIEWER = "query { viewer { login } }"
 _COMMENTS = "pull-requests: write"
 _CHECKS = "checks: write"
@@ -125,9 +123,30 @@ class GitHub:
             return login
 
     def query(self, what: str, text: str, variables: Mapping[str, Any]) -> GraphAnswer:
-        """The answer to a GraphQL query that only reads; `what` it is for goes into errors."""
+        """The answer to a GraphQL query that only reads; `what` it is for goes into errors.
+
+        Where it asks whose token this is, that is remembered.
+        """
         with asking(what, token=self._token):
-            return self._ask(text, variables)
+            answer = self._ask(text, variables)
+            if "viewer" in answer.data:
+                vars(self)["_viewer"] = answer.data["viewer"]["login"]
+            return answer
+
+    def get(self, what: str, path: str, needs: str = "") -> Any:
+        """The JSON answer to a GET of a path of the API."""
+        with asking(what, token=self._token, needs=needs):
+            return self._client.requester.requestJsonAndCheck("GET", path)[1]
+
+    def send(self, what: str, method: str, path: str, body: dict[str, Any], needs: str) -> Any:
+        """The JSON answer to a request that changes something."""
+        with asking(what, token=self._token, needs=needs):
+            return self._client.requester.requestJsonAndCheck(method, path, input=body)[1]
+
+    def download(self, what: str, path: str, limit_bytes: int) -> bytes:
+        """A file to which a path of the API redirects; raises GitHubError when it is larger."""
+        with asking(what, token=self._token, needs="actions: read"):
+            return download(self.api_url + path, self._token, limit_bytes, self.patience)
 
     def _ask(self, text: str, variables: Mapping[str, Any]) -> GraphAnswer:
         requester = self._client.requester
@@ -140,21 +159,23 @@ class GitHub:
 
     def is_ours(self, comment: Comment) -> bool:
         """Whether the owner of this token wrote a comment; GraphQL may leave out an app's [bot]."""
-        if comment.author == self._viewer:
-            return True
-        return comment.by_app and comment.author == f"{self._viewer}[bot]"
+        return self.wrote(comment.author, by_app=comment.by_app)
+
+    def wrote(self, author: str, *, by_app: bool) -> bool:
+        """Whether an author is the owner of this token."""
+        return author == self._viewer or (by_app and author == f"{self._viewer}[bot]")
 
     def comments(self, repository: str, number: int) -> tuple[Comment, ...]:
         """All comments of a pull request or issue, oldest first, from all pages."""
         with asking(f"read the comments of {repository}#{number}", token=self._token):
             issue = self._repository(repository).get_issue(number)
-            return tuple(_comment(found) for found in issue.get_comments())
+            return tuple(comment_of(found) for found in issue.get_comments())
 
     def create_comment(self, repository: str, number: int, body: str) -> Comment:
         """A new comment; raises UnreachableError when it is unknown whether it was made."""
         with asking(f"comment on {repository}#{number}", token=self._token, needs=_COMMENTS):
             issue = self._repository(repository).get_issue(number)
-            return _comment(issue.create_comment(body))
+            return comment_of(issue.create_comment(body))
 
     def edit_comment(self, repository: str, number: int, comment: int, body: str) -> None:
         """Replace the text of a comment on issue `number`."""
@@ -181,28 +202,28 @@ class GitHub:
             commit = self._repository(repository).get_commit(sha)
             # the latest alone would hide ours behind a job of that name that started later
             runs = commit.get_check_runs(check_name=name, filter="all")
-            return tuple(sorted(map(_check_run, runs), key=lambda run: run.id, reverse=True))
+            return tuple(sorted(map(check_run_of, runs), key=lambda run: run.id, reverse=True))
 
     def create_check(self, repository: str, check: Check) -> CheckRun:
         """A new completed check run; annotations beyond 50 are added by further requests."""
-        first, rest = _batches(check.annotations)
+        first, rest = batches(check.annotations)
         with asking(f"post the check on {check.sha[:12]}", token=self._token, needs=_CHECKS):
             run = self._repository(repository).create_check_run(
-                head_sha=check.sha, **_described(check, first)
+                head_sha=check.sha, **described(check, first)
             )
             for more in rest:
-                run.edit(output=_output(check, more))
-            return _check_run(run)
+                run.edit(output=output(check, more))
+            return check_run_of(run)
 
     def edit_check(self, repository: str, run: int, check: Check) -> CheckRun:
         """Replace what a check run says; annotations are added to those it has."""
-        first, rest = _batches(check.annotations)
+        first, rest = batches(check.annotations)
         with asking(f"edit the check on {check.sha[:12]}", token=self._token, needs=_CHECKS):
             found = self._repository(repository).get_check_run(run)
-            found.edit(**_described(check, first))
+            found.edit(**described(check, first))
             for more in rest:
-                found.edit(output=_output(check, more))
-            return _check_run(found)
+                found.edit(output=output(check, more))
+            return check_run_of(found)
 
     def create_status(
         self, repository: str, sha: str, state: StatusState, description: str, url: str | None
@@ -223,65 +244,3 @@ class GitHub:
         with asking(f"read pull request {repository}#{number}", token=self._token):
             sha: str = self._repository(repository).get_pull(number).head.sha
             return sha
-
-
-def _comment(found: github.IssueComment.IssueComment) -> Comment:
-    user = found.user
-    return Comment(
-        id=found.id,
-        author=user.login if user else "ghost",  # the account is gone
-        by_app=bool(user) and user.type == "Bot",
-        body=found.body or "",
-        url=found.html_url,
-    )
-
-
-def _check_run(found: github.CheckRun.CheckRun) -> CheckRun:
-    output = found.output
-    return CheckRun(
-        id=found.id,
-        name=found.name,
-        external_id=found.external_id or "",
-        conclusion=found.conclusion,
-        title=output.title or "",
-        summary=output.summary or "",
-        annotations_count=output.annotations_count or 0,
-        url=found.html_url or "",
-    )
-
-
-def _batches(
-    annotations: tuple[Annotation, ...],
-) -> tuple[tuple[Annotation, ...], list[tuple[Annotation, ...]]]:
-    """The first 50, and the rest by 50."""
-    size = ANNOTATIONS_A_REQUEST
-    rest = range(size, len(annotations), size)
-    return annotations[:size], [annotations[start : start + size] for start in rest]
-
-
-def _described(check: Check, annotations: tuple[Annotation, ...]) -> dict[str, Any]:
-    details = {"details_url": check.details_url} if check.details_url else {}
-    return {
-        "name": check.name,
-        "external_id": check.external_id,
-        "status": "completed",
-        "conclusion": check.conclusion,
-        "output": _output(check, annotations),
-        **details,
-    }
-
-
-def _output(check: Check, annotations: tuple[Annotation, ...]) -> dict[str, Any]:
-    remarks = [
-        {
-            "path": one.path,
-            "start_line": one.start_line,
-            "end_line": one.end_line,
-            "annotation_level": one.level,
-            "message": one.message,
-            **({"title": one.title} if one.title else {}),
-        }
-        for one in annotations
-    ]
-    said: dict[str, Any] = {"title": check.title, "summary": check.summary}
-    return {**said, "annotations": remarks} if remarks else said

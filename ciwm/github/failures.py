@@ -75,6 +75,18 @@ def asking(what: str, *, token: str | None, needs: str = "") -> Iterator[None]:
         ) from error
 
 
+@contextmanager
+def reading(what: str) -> Iterator[None]:
+    """Turn an answer that lacks what GitHub's have into a GitHubError."""
+    try:
+        yield
+    except (AttributeError, KeyError, IndexError, TypeError, ValueError) as error:
+        told = _line(f"{type(error).__name__} {error}", None)
+        raise GitHubError(
+            f"cannot {what}: the answer is not GitHub's: {told}", "is GITHUB_API_URL right?"
+        ) from error
+
+
 def limited(status: int, wait_s: float) -> RateLimitedError:
     """A rate limit that ends in `wait_s` seconds."""
     until = datetime.fromtimestamp(datetime.now(timezone.utc).timestamp() + wait_s, timezone.utc)

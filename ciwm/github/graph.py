@@ -23,12 +23,14 @@ _WAITS = 3
 class GraphAnswer:
     """What a query gave: its data, GitHub's clock, and its cost in points.
 
-    What does not exist, or what GitHub gave up on by itself, is None in the data.
+    What does not exist, or what GitHub gave up on by itself, is None in the data; `gave_up` says
+    that there is something of the second kind.
     """
 
     data: dict[str, Any]
     at: datetime
     points: int
+    gave_up: bool = False
 
 
 def graph_answer(ask: Callable[[], Answer], wait_at_most_s: float) -> GraphAnswer:
@@ -47,16 +49,21 @@ def graph_answer(ask: Callable[[], Answer], wait_at_most_s: float) -> GraphAnswe
         raise failure
     found = data["data"]
     limit = found.get("rateLimit") or {}
-    return GraphAnswer(found, _clock(headers), int(limit.get("cost", 1)))
+    gave_up = any(one.get("type") != _NOT_FOUND for one in _errors(data))
+    return GraphAnswer(found, _clock(headers), int(limit.get("cost", 1)), gave_up)
 
 
 def _decisive(data: Any) -> dict[str, Any]:
     """The answer without the errors that concern a part of it only."""
-    errors = data.get("errors") if isinstance(data, dict) else None
-    listed = [one for one in errors if isinstance(one, dict)] if isinstance(errors, list) else []
+    listed = _errors(data)
     if not isinstance(data, dict) or not (isinstance(data.get("data"), dict) or listed):
         raise ValueError("it holds neither data nor errors")
     return {**data, "errors": [one for one in listed if not _concerns_a_part(one, data)]}
+
+
+def _errors(data: Any) -> list[dict[str, Any]]:
+    errors = data.get("errors") if isinstance(data, dict) else None
+    return [one for one in errors if isinstance(one, dict)] if isinstance(errors, list) else []
 
 
 def _concerns_a_part(error: Mapping[str, Any], data: Mapping[str, Any]) -> bool:

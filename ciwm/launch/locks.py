@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 import stat
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,17 +33,14 @@ def card_lock(
 ) -> Iterator[int]:
     """Hold the card of this uuid (or "cpu") alone on this host; yields the lock's descriptor.
 
+    Jobs take turns: who gives the card back and wants it again waits behind those who wait.
     `on_wait` is told who holds it. The kernel releases the lock when its holder dies; hand the
     descriptor to `run_logged(keep_open=...)` and it is held until the launch is gone, too. Raises
     DeviceError after `timeout_s` (None: wait), or once `stop` is set.
     """
     lock = Flock(_path(identifier), mode=0o666)
     try:
-        taken = lock.take(
-            timeout_s=timeout_s,
-            on_wait=lambda holder: on_wait(f"waiting for {identifier}: held by {holder}"),
-            stop=stop,
-        )
+        taken = _in_turn(identifier, lock, timeout_s, on_wait, stop)
     except OSError as error:
         raise DeviceError(
             f"cannot lock {lock.path}: {error.strerror}", "set CIWM_LOCK_DIR to a folder we may use"
@@ -56,6 +54,33 @@ def card_lock(
         yield lock.fileno
     finally:
         lock.release()
+
+
+def _in_turn(
+    identifier: str,
+    lock: Flock,
+    timeout_s: float | None,
+    on_wait: Callable[[str], None],
+    stop: threading.Event | None,
+) -> bool:
+    """Take the card's lock while holding the place of the next one in turn."""
+    began = time.monotonic()
+    told: set[str] = set()
+
+    def waiting(_holder: str) -> None:
+        line = f"waiting for {identifier}: held by {lock.holder()}"
+        if line not in told:
+            told.add(line)
+            on_wait(line)
+
+    turn = Flock(_path(f"{identifier}.next"), mode=0o666)
+    try:
+        if not turn.take(timeout_s=timeout_s, on_wait=waiting, stop=stop):
+            return False
+        left_s = None if timeout_s is None else max(0.0, timeout_s - (time.monotonic() - began))
+        return lock.take(timeout_s=left_s, on_wait=waiting, stop=stop)
+    finally:
+        turn.release()
 
 
 def lock_directory() -> Path:

@@ -1,6 +1,6 @@
 """Posting a report: the comment, the check, the step summary, the outputs."""
 
-from ciwm.publish.posting import Target, Texts, publish
+from ciwm.publish.posting import KEY, Target, Texts, publish
 from ciwm.publish.published import Posted, Problem, Published
 
-__all__ = ["Posted", "Problem", "Published", "Target", "Texts", "publish"]
+__all__ = ["KEY", "Posted", "Problem", "Published", "Target", "Texts", "publish"]

@@ -30,6 +30,15 @@ def post_check(github: GitHub, repository: str, check: Check) -> Posted:
             raise refused from None
 
 
+def titled(text: str, limit: int = TITLE_LIMIT) -> str:
+    """A title on one line, in which nothing is hidden: no control and no direction characters."""
+    shown = "".join(
+        letter if letter.isprintable() else " " if letter.isspace() else f"\\u{ord(letter):04x}"
+        for letter in text[: limit + 1]
+    )
+    return shown if len(shown) <= limit else shown[: limit - 1] + "…"
+
+
 def fitted(text: str, limit: int = SUMMARY_LIMIT_BYTES) -> str:
     """A summary within GitHub's limit; cut at a line, which is said."""
     data = text.encode()

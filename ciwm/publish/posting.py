@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ciwm.errors import EnvironmentFailure, GitHubError
 from ciwm.github import Check
 from ciwm.launch.files import make_folder, write_atomically
-from ciwm.publish.check import NAME, TITLE_LIMIT, fitted, post_check
+from ciwm.publish.check import NAME, fitted, post_check, titled
 from ciwm.publish.published import Posted, Problem, Published
 from ciwm.publish.sticky import stick
 
@@ -144,13 +144,12 @@ def _unconnected(what: What, refused: CiwmError | None) -> Problem:
 
 
 def _check(report: BumpReport, texts: Texts, target: Target, sha: str) -> Check:
-    title = report.headline
     return Check(
         name=NAME if target.key == KEY else f"{NAME} ({target.key})",
         sha=sha,
         external_id=f"ciwm:{target.key}",
         conclusion=report.conclusion,
-        title=title if len(title) <= TITLE_LIMIT else title[: TITLE_LIMIT - 1] + "…",
+        title=titled(report.headline),
         summary=fitted(texts.comment),
         details_url=report.run_url,
         annotations=texts.annotations[:ANNOTATIONS_LIMIT],

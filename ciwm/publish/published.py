@@ -6,7 +6,7 @@ from typing import Literal
 
 from ciwm.records.base import Record
 
-What = Literal["comment", "check", "status"]
+What = Literal["comment", "check", "status", "issue"]
 Done = Literal["created", "edited", "unchanged"]
 
 

@@ -8,6 +8,7 @@ from ciwm.records.environment import Accelerator, Difference, Environment
 from ciwm.records.factorial import Attribution, FactorialRun
 from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
 from ciwm.records.sync import SyncReport
+from ciwm.records.trust import Trust
 from ciwm.records.verdict import (
     SEVERITY,
     Confirmation,
@@ -60,6 +61,7 @@ __all__ = [
     "SyncReport",
     "TailVerdict",
     "Telemetry",
+    "Trust",
     "Verdict",
     "Waived",
     "WayOut",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -127,6 +128,6 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object whose keys are all different; which of two equal ones counts is anyone's guess."""
     data = dict(pairs)
     if len(data) != len(pairs):
-        twice = next(key for key in data if sum(other == key for other, _ in pairs) > 1)
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise ValueError(f"the key {twice!r} occurs twice")
     return data

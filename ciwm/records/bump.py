@@ -10,10 +10,12 @@ from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
 from ciwm.records.environment import Environment
 from ciwm.records.sync import SyncReport
+from ciwm.records.trust import Trust
 from ciwm.records.verdict import Verdict
 
 StageName = Literal["fetch", "sync", "build", "bench", "gate", "store"]
 StageStatus = Literal["done", "skipped", "failed", "interrupted"]
+NOT_ASKED = "not asked for"  # the message of a stage left out on request
 CheckConclusion = Literal["success", "failure", "neutral"]
 
 
@@ -31,7 +33,7 @@ class BumpReport(RecordFile):
     """The whole story of base -> head; `exit_code` is what `ciwm ci` ends with.
 
     `sync` is the sync cost at head (what is left after the bump), `sync_base` the one at base
-    (what the bump pays for).
+    (what the bump pays for). `trust` is set by a trusted job that posts an untrusted one's report.
     """
 
     generated_at: AwareDatetime
@@ -53,3 +55,4 @@ class BumpReport(RecordFile):
     conclusion: CheckConclusion
     headline: str
     exit_code: int
+    trust: Trust | None = None

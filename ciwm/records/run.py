@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import AwareDatetime, FailFast, Field
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
@@ -57,7 +57,7 @@ class Samples(Record):
 
     series: str
     metric: str
-    values: tuple[float, ...]
+    values: Annotated[tuple[float, ...], FailFast()]  # of a million wrong ones, one is told
 
 
 class Telemetry(Record):

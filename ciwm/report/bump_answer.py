@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.errors import INTERRUPTED
+from ciwm.records.bump import NOT_ASKED
 from ciwm.report.detail import clipped
 from ciwm.report.headline import rows_of, short
 
@@ -36,7 +37,8 @@ def answer(report: BumpReport) -> str:
 def next_step(report: BumpReport) -> str:
     """What to do next: one or two sentences of plain text."""
     return (
-        _go_on(report)
+        _approve(report)
+        or _go_on(report)
         or _mend_build(report)
         or _mend_series(report.verdict)
         or _mend_stage(report)
@@ -50,6 +52,14 @@ def next_step(report: BumpReport) -> str:
 def stopped_stages(report: BumpReport) -> list[Stage]:
     """The stages that failed or were interrupted."""
     return [stage for stage in report.stages if stage.status in ("failed", "interrupted")]
+
+
+def _approve(report: BumpReport) -> str:
+    if report.trust is None or report.trust.trusted:
+        return ""
+    if report.conclusion == "failure":
+        return "look at what the fork's run wrote: it is not what ciwm writes."
+    return "read the change; to have a result that counts, run the job again and approve it."
 
 
 def _go_on(report: BumpReport) -> str:
@@ -130,5 +140,7 @@ def _prepare_sync(report: BumpReport) -> str:
 
 def _measure_something(report: BumpReport) -> str:
     if report.verdict is not None and report.verdict.series:
+        return ""
+    if any(stage.name == "bench" and stage.message == NOT_ASKED for stage in report.stages):
         return ""
     return "nothing you must do. To have speed judged too, declare a [[workload]] in ciwm.toml."

@@ -13,6 +13,8 @@ from ciwm.report.bump_parts import broken_builds, details_part, link, stages_par
 from ciwm.report.bump_sync import sync_part
 from ciwm.report.detail import FULL, RUNGS, Detail, longest, words
 from ciwm.report.series_table import benchmarks_section
+from ciwm.report.trust import trust_part
+from ciwm.report.waivers import waivers_part
 
 if TYPE_CHECKING:
     from ciwm.records import BumpReport
@@ -45,8 +47,10 @@ def _whole(report: BumpReport, detail: Detail) -> str:
     built = all(build.ok for build in report.builds)
     parts = (
         *_opening(report),
+        trust_part(report),
         broken_builds(report, detail),
         benchmarks_section(report.verdict, detail, built=built) if report.verdict else "",
+        waivers_part(report, detail),
         stages_part(report),
         sync_part(report.sync, report.sync_base, detail) if report.sync else "",
         details_part(report),
@@ -62,7 +66,8 @@ def _opening(report: BumpReport) -> tuple[str, str]:
 
 def _shortest(report: BumpReport) -> str:
     told = "_The report is too long for one comment: the run has all of it._"
-    return "\n\n".join((*_opening(report), told, link(report))) + "\n"
+    parts = (*_opening(report), trust_part(report), told, link(report))
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _refusal(report: BumpReport) -> str:

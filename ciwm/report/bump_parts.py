@@ -10,6 +10,7 @@ from ciwm.report.bump_answer import stopped_stages
 from ciwm.report.detail import METHOD_LIMIT, Detail, clipped, folded, name, words
 from ciwm.report.escape import fenced
 from ciwm.report.figures import duration, plural
+from ciwm.report.trust import trust_fact
 
 if TYPE_CHECKING:
     from ciwm.records import BuildRecord, BumpReport, Environment, Revision, Verdict
@@ -76,6 +77,7 @@ def stages_part(report: BumpReport) -> str:
 def details_part(report: BumpReport) -> str:
     """Folded: what was compared and where, how long each stage took, how to repeat it."""
     facts = [
+        trust_fact(report),
         _compared(report),
         _built(report),
         f"Measured: {words(report.run_summary)}." if report.run_summary else "",
@@ -90,10 +92,15 @@ def details_part(report: BumpReport) -> str:
 def link(report: BumpReport) -> str:
     """The last line: the run and its files, and who says this."""
     parts = [f"ciwm {words(report.ciwm_version, 20)}"]
-    url = report.run_url or ""
-    if len(url) < _LOG_LINE_LIMIT and _SAFE_URL.fullmatch(url):
+    url = safe_url(report.run_url or "")
+    if url:
         parts.insert(0, f"[Run, logs and full report]({url})")
     return f"<sub>{' · '.join(parts)}</sub>"
+
+
+def safe_url(text: str) -> str:
+    """An address that can stand in a link as it is; empty for any other text."""
+    return text if len(text) < _LOG_LINE_LIMIT and _SAFE_URL.fullmatch(text) else ""
 
 
 def _revision(revision: Revision) -> str:

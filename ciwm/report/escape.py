@@ -15,6 +15,7 @@ _JOINER = "\u2060"
 _REFERENCE = re.compile(r"@(?=\w)|#(?=\d)|(?<=\bGH)-(?=\d)|:(?=//)|\bwww(?=\.)", re.IGNORECASE)
 _MARKUP = re.compile(r"[&<>`*\[\]|\\~$#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])")
 _LINE_START = re.compile(r"(?:[-+=:/]|\d{1,9}[.)])")  # lists, headings, tables, bot commands
+_COMMAND = re.compile(r"^/(?=\w)", re.MULTILINE)  # bots read the source of a comment, code included
 _EVERY_MARK = re.compile(r"[!-/:-@\[-`{-~]")
 _PLAIN_CODE = re.compile(r"[^`|<\\\s](?:[^`|<\\\n]*[^`|<\\\s])?")
 _UNSEEN = re.compile(
@@ -44,6 +45,7 @@ def fenced(text: str, language: str = "") -> str:
     """Text as a code block whose fence its content cannot close; put empty lines around it."""
     body = visible(text.replace("\r\n", "\n"), keep="\t\n").rstrip("\n")
     body = body.replace("<!--", f"<!{_JOINER}--")
+    body = _COMMAND.sub(f"/{_JOINER}", body)
     longest = max((len(run) for run in re.findall(r"`+", body)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}{re.sub(r'[^A-Za-z0-9_+-]', '', language)}\n{body}\n{fence}"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ciwm.config import FILE_NAMES, Config, find_config, read_config
 from ciwm.errors import ConfigError, GitError, UsageError
+from ciwm.story.bump import Bump
 from ciwm.story.files_at import config_at, path_inside, waivers_at
 from ciwm.story.revisions import (
     BASE_REF,
@@ -19,7 +20,6 @@ from ciwm.story.revisions import (
     of_pull_request,
     of_push,
 )
-from ciwm.story.telling import Bump
 from ciwm.story.upstream_side import UpstreamSide, upstream_side
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ciwm.config import MetricConfig, WorkloadConfig
     from ciwm.git import Repository
     from ciwm.records.run import Run
+    from ciwm.story.bump import Part
 
 _NO_CONFIGURATION = (
     "there is no ciwm.toml: defaults for the sync cost, no build recipe, no benchmark"
@@ -52,6 +53,7 @@ class Asked:
     directory: Path
     seed: int | None
     policy: dict[str, Any]
+    only: Part | None = None
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ def bump_of(job: Job) -> Bump:
         check_sha=compared.check_sha,
         run_url=event.run_url if event else None,
         keep=_keeper(job, config),
+        only=asked.only,
         waivers=waivers_at(_reading(job), compared.base.sha),
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ciwm.records.build import Revision
     from ciwm.records.sync import SyncReport
-    from ciwm.story.telling import Bump
+    from ciwm.story.bump import Bump
 
 
 def sync_cost(
@@ -34,7 +34,8 @@ def sync_cost(
         history_s=history_s,
     )
     shown = report.upstream.model_copy(update={"ref": bump.upstream_name})
-    named = report.model_copy(update={"upstream": shown})
+    ours = report.downstream.model_copy(update={"ref": downstream.ref})
+    named = report.model_copy(update={"upstream": shown, "downstream": ours})
     policy = bump.base_config.sync
     path_class = path_classifier({"ignored": policy.hygiene.ignore})
     return judged(named, policy, lambda path: path_class(path) == "ignored")

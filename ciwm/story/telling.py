@@ -12,8 +12,9 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from ciwm import __version__
-from ciwm.errors import ENVIRONMENT, INTERRUPTED, NO, OK, CiwmError
-from ciwm.records.bump import BumpReport, CheckConclusion, Stage, StageName, StageStatus
+from ciwm.errors import CiwmError
+from ciwm.records.bump import NOT_ASKED, BumpReport, Stage, StageName, StageStatus
+from ciwm.story.ending import conclusion_of, exit_code_of
 from ciwm.story.saving import save, unsaved_stages, with_unsaved
 from ciwm.story.sync_cost import sync_cost
 
@@ -21,42 +22,12 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
-    from ciwm.config import Config
-    from ciwm.git import Repository
-    from ciwm.records.build import BuildRecord, Revision
+    from ciwm.records.build import BuildRecord
     from ciwm.records.run import Run
     from ciwm.records.sync import SyncReport
     from ciwm.records.verdict import Verdict
-    from ciwm.waivers import Waiver
-
-
-@dataclass(frozen=True)
-class Bump:
-    """What is compared, by which configuration, and where the records go.
-
-    `base_config` builds the base and holds the gate's policy; `config` builds the head and
-    declares the workloads: a pull request may not loosen its own gate. `keep` puts the run into
-    the store and says where; None where the job is not trusted to. `waivers` are base's too.
-    """
-
-    repository: Repository
-    base: Revision
-    head: Revision
-    config: Config
-    base_config: Config
-    upstream: str | None
-    upstream_name: str
-    directory: Path
-    seed: int
-    name: str
-    pull_request: int | None = None
-    check_sha: str | None = None
-    run_url: str | None = None
-    keep: Callable[[Run], str] | None = None
-    waivers: tuple[Waiver, ...] = ()
-    no_upstream: str = ""
+    from ciwm.story.bump import Bump, Part
 
 
 def _unfolded(_title: str) -> AbstractContextManager[None]:
@@ -117,8 +88,12 @@ def tell(story: Story) -> BumpReport:
     from ciwm.launch.builds import release_builds  # noqa: PLC0415
 
     try:
-        for stage in (_sync, _check, _build, _bench, _gate, _store):
-            stage(story)
+        for part, stages in _PARTS.items():
+            for name, stage in stages:
+                if story.bump.only in (None, part):
+                    stage(story)
+                elif name is not None:
+                    story.skip(name, NOT_ASKED)
     finally:
         release_builds()
     report = _report(story)
@@ -132,11 +107,12 @@ def _sync(story: Story) -> None:
         story.skip("sync", bump.no_upstream or "no upstream is configured")
         return
     with story.stage("sync"):
-        story.sync_base = sync_cost(bump, bump.upstream, bump.base)
         effort = bump.config.sync
         story.sync = sync_cost(
             bump, bump.upstream, bump.head, effort.culprits_s, history_s=effort.history_s
         )
+        same = bump.head.sha == bump.base.sha
+        story.sync_base = story.sync if same else sync_cost(bump, bump.upstream, bump.base)
         _save(story, "sync-base.json", story.sync_base.to_json())
         _save(story, "sync.json", story.sync.to_json())
     if _over_budget(story) and story.stages[-1].status == "done":
@@ -231,6 +207,18 @@ def _store(story: Story) -> None:
         story.progress(f"kept in {story.bump.keep(story.run)}")
 
 
+_PARTS: dict[Part, tuple[tuple[StageName | None, Callable[[Story], None]], ...]] = {
+    "sync": (("sync", _sync),),
+    "bench": (
+        (None, _check),
+        ("build", _build),
+        ("bench", _bench),
+        ("gate", _gate),
+        (None, _store),
+    ),
+}
+
+
 def _save(story: Story, name: str, text: str) -> None:
     why = save(story.bump.directory / name, text)
     if why:
@@ -242,7 +230,14 @@ def _report(story: Story) -> BumpReport:
     from ciwm.report.headline import headline  # noqa: PLC0415
 
     bump, run = story.bump, story.run
-    exit_code = _exit_code(story)
+    exit_code = exit_code_of(
+        story.stages,
+        story.builds,
+        story.verdict,
+        bump.base_config.gate,
+        over_budget=_over_budget(story),
+        interrupted=story.stop.is_set(),
+    )
     return BumpReport(
         generated_at=datetime.now(timezone.utc),
         ciwm_version=__version__,
@@ -260,36 +255,9 @@ def _report(story: Story) -> BumpReport:
         run_file="run/run.json" if run else None,
         run_summary=run.stopped_because if run else None,
         verdict=story.verdict,
-        conclusion=_conclusion(story, exit_code),
+        conclusion=conclusion_of(story.verdict, exit_code),
         headline=headline(
             tuple(story.stages), story.builds, story.sync, story.verdict, story.sync_base
         ),
         exit_code=with_unsaved(exit_code, story.unsaved),
     )
-
-
-def _exit_code(story: Story) -> int:
-    """Interrupted before wrong before broken before in doubt."""
-    from ciwm.policy import exit_code  # noqa: PLC0415
-
-    if story.stop.is_set():
-        return INTERRUPTED
-    decided = exit_code(story.verdict, story.bump.base_config.gate) if story.verdict else OK
-    if decided == NO or _head_does_not_build(story) or _over_budget(story):
-        return NO
-    if any(stage.status == "failed" and stage.name != "store" for stage in story.stages):
-        return ENVIRONMENT  # history that could not be kept is a warning, not an answer
-    return decided
-
-
-def _head_does_not_build(story: Story) -> bool:
-    return len(story.builds) == 2 and not story.builds[1].ok  # noqa: PLR2004
-
-
-def _conclusion(story: Story, exit_code: int) -> CheckConclusion:
-    """What the check says; what could not be measured is never a success."""
-    from ciwm.policy import conclusion  # noqa: PLC0415
-
-    if exit_code in (NO, ENVIRONMENT, INTERRUPTED):
-        return "failure"
-    return conclusion(story.verdict) if story.verdict else "success"

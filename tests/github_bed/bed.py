@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tests.github_bed.emulator import MAINTAINER, ORGANISATION
 from tests.github_bed.state import READ_ONLY, READ_WRITE, Fault, FaultKind, Kind, Permission, Token
+from tests.github_bed.workflow_runs import WorkflowRuns
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,6 +46,7 @@ class GitHubBed:
         proxy.emulator.json(
             "POST", f"/orgs/{ORGANISATION}/repos", {"name": name, "auto_init": True}
         )
+        self.runs = WorkflowRuns(self)
         self.token = self.make_token()
         self.read_only_token = self.make_token(permissions=READ_ONLY)
 
@@ -145,7 +147,7 @@ class GitHubBed:
             self.branch(base, base_sha)
         login = "contributor" if from_fork else MAINTAINER
         repository = self._fork(login) if from_fork else self.repository
-        sha = self.branch(branch, head_sha, repository)
+        sha = self._head(branch, head_sha, repository)
         opened = {
             "title": f"Sync {branch}",
             "head": f"{login}:{branch}" if from_fork else branch,
@@ -159,8 +161,20 @@ class GitHubBed:
 
     def push(self, pull: Pull, sha: str | None = None) -> Pull:
         """Push one more commit to a pull request's branch."""
-        new = self.branch(pull.branch, sha, pull.head_repository)
+        new = self._head(pull.branch, sha, pull.head_repository)
         return Pull(pull.number, pull.branch, new, pull.base_sha, pull.head_repository)
+
+    def _head(self, branch: str, sha: str | None, repository: str) -> str:
+        """One more commit of a pull request's branch; a fork's is known to our repository too."""
+        made = self.branch(branch, sha, repository)
+        if repository == self.repository:
+            return made
+        theirs = self.proxy.state.shas.get(made, made)
+        ours = self.branch(f"pull-head-of-{branch}")
+        with self.proxy.state.lock:
+            self.proxy.state.shas[made] = ours
+            self.proxy.state.fork_shas[theirs] = made
+        return made
 
     def comment(self, number: int, body: str, login: str = "mallory") -> int:
         """Somebody comments on a pull request; the comment's id."""

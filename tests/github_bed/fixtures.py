@@ -47,6 +47,9 @@ def github(github_server: Proxy) -> Iterator[GitHubBed]:
     bed = GitHubBed(github_server)
     state.exchanges.clear()
     state.violations.clear()
+    state.artifact_folder = None
+    for kept in (state.artifacts, state.reviews, state.pinned):
+        kept.clear()
     yield bed
     bed.behave()
     bed.make_up(())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
 from graphql import build_schema, graphql_sync
@@ -82,6 +83,14 @@ class _Root:
         made = self.proxy.state.pulls
         return pulls.search(query, lambda name: made.get(name, {}).values(), first, after)
 
+    def pinIssue(self, _info: object, input: dict[str, Any]) -> dict[str, Any]:  # noqa: A002, N802
+        """Pins an issue, of which a repository has three at most."""
+        pinned = self.proxy.state.pinned
+        if len(pinned) >= 3:
+            raise pulls.BrokenPart("Maximum of 3 pinned issues reached")
+        pinned.append(input["issueId"])
+        return {"issue": {"__typename": "Issue", "id": input["issueId"], "number": 1}}
+
     def repository(self, _info: object, owner: str, name: str, **_: object) -> dict[str, Any]:
         """A repository and its pull requests."""
         path = f"/repos/{owner}/{name}"
@@ -100,6 +109,49 @@ class _Root:
             "nameWithOwner": said["full_name"],
             "createdAt": min(born, said["created_at"]),
             "pullRequest": lambda _info, number: self._pull_request(path, number),
+            "pullRequests": lambda _info, **asked: self._pull_requests(path, **asked),
+            "object": lambda _info, oid: self._commit(oid),
+        }
+
+    def _pull_requests(
+        self,
+        path: str,
+        *,
+        headRefName: str,  # noqa: N803  GitHub's name
+        states: list[str],
+        first: int,
+        after: str | None = None,
+    ) -> dict[str, Any]:
+        """Open pull requests from branches of a name, by pages."""
+        assert states == ["OPEN"]
+        listed: list[int] = []
+        for number in itertools.count(1):
+            query = f"?state=open&per_page=100&page={number}"
+            more = self.proxy.emulator.json("GET", f"{path}/pulls{query}")
+            listed += [one["number"] for one in more if one["head"]["ref"] == headRefName]
+            if len(more) < 100:
+                break
+        begin = int(after or 0)
+        chosen = sorted(listed)[begin : begin + first]
+        end = begin + len(chosen)
+        return {
+            "__typename": "PullRequestConnection",
+            "totalCount": len(listed),
+            "pageInfo": {"hasNextPage": end < len(listed), "endCursor": str(end)},
+            "nodes": [self._pull_request(path, number) for number in chosen],
+        }
+
+    def _commit(self, sha: str) -> dict[str, Any] | None:
+        """A commit with the files the test gave it."""
+        files = self.proxy.state.files
+        if sha not in files:
+            return None
+        parents = [self._commit(one) for one in files[sha].get("parents", "").split()]
+        return {
+            "__typename": "Commit",
+            "oid": sha,
+            "file": lambda _info, path: _tree_entry(files[sha], path),
+            "parents": lambda _info, **_: {"nodes": parents},
         }
 
     def _pull_request(self, path: str, number: int) -> dict[str, Any]:
@@ -125,6 +177,27 @@ class _Root:
             "baseRefOid": real(said["base"]["sha"].encode()).decode(),
             "headRefName": said["head"]["ref"],
             "baseRefName": said["base"]["ref"],
+            "baseRef": {"__typename": "Ref", "target": self._base(path, number, said)},
+            "headRepository": {
+                "__typename": "Repository",
+                "nameWithOwner": said["head"]["repo"]["full_name"],
+            },
             "isCrossRepository": said["head"]["repo"]["full_name"]
             != said["base"]["repo"]["full_name"],
         }
+
+    def _base(self, path: str, number: int, said: dict[str, Any]) -> dict[str, Any]:
+        state = self.proxy.state
+        real = state.to_client(said["base"]["sha"].encode()).decode()
+        sha = state.base_tips.get((path.removeprefix("/repos/"), number), real)
+        state.files.setdefault(sha, {})
+        found = self._commit(sha)
+        assert found is not None
+        return found
+
+
+def _tree_entry(files: dict[str, str], path: str) -> dict[str, Any] | None:
+    if path not in files:
+        return None
+    blob = {"__typename": "Blob", "text": files[path], "isTruncated": False, "isBinary": False}
+    return {"__typename": "TreeEntry", "path": path, "object": blob}

@@ -9,6 +9,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode
 
+from tests.github_bed import workflow_runs
 from tests.github_bed.answers import Answer, Refusal, answer
 
 if TYPE_CHECKING:
@@ -284,4 +285,7 @@ _HOLES: dict[str, Callable[[Proxy, Operation, Request, Token | None], Answer | N
     "PATCH /check-runs/{check_run_id}": _edit_check_run,
     "POST /issues/{issue_number}/comments": _check_comment,
     "PATCH /issues/comments/{comment_id}": _check_comment,
+    "GET /actions/runs/{run_id}/artifacts": workflow_runs.list_artifacts,
+    "GET /actions/artifacts/{artifact_id}/{archive_format}": workflow_runs.fetch_artifact,
+    "GET /actions/runs/{run_id}/approvals": workflow_runs.list_reviews,
 }

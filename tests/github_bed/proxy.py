@@ -16,7 +16,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from tests.github_bed import faults, holes, permissions, repairs
+from tests.github_bed import faults, holes, permissions, repairs, workflow_runs
 from tests.github_bed.answers import Answer, Refusal, refusal
 from tests.github_bed.state import Exchange, State, Token
 
@@ -55,6 +55,8 @@ class Proxy:
 
     def answer(self, request: Request) -> Answer:
         """What GitHub says to a request."""
+        if request.path.startswith(workflow_runs.BLOBS):
+            return workflow_runs.blob(self, request)
         token = self._token(request)
         if request.path == "/graphql":
             return self.graph.answer(self, request, token)

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
 
     from tests.github_bed.pulls import BedPull
+    from tests.github_bed.workflow_runs import StoredArtifact
 
 Kind = Literal["job", "app", "pat"]
 Permission = Literal["none", "read", "write"]
@@ -28,9 +30,13 @@ FaultKind = Literal[
 ]
 
 READ_ONLY: dict[str, Permission] = dict.fromkeys(
-    ("contents", "issues", "pull_requests", "checks", "statuses"), "read"
+    ("actions", "contents", "issues", "pull_requests", "checks", "statuses"), "read"
 )
-READ_WRITE: dict[str, Permission] = {**dict.fromkeys(READ_ONLY, "write"), "contents": "read"}
+READ_WRITE: dict[str, Permission] = {
+    **dict.fromkeys(READ_ONLY, "write"),
+    "actions": "read",
+    "contents": "read",
+}
 
 
 @dataclass(frozen=True)
@@ -78,9 +84,16 @@ class State:
     exchanges: list[Exchange] = field(default_factory=list)
     violations: list[str] = field(default_factory=list)
     shas: dict[str, str] = field(default_factory=dict)  # a real commit -> emulate's stand-in
+    fork_shas: dict[str, str] = field(default_factory=dict)  # emulate's in a fork -> the real one
     statuses: dict[tuple[str, str], list[dict[str, Any]]] = field(default_factory=dict)
     annotations: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     check_apps: dict[int, str] = field(default_factory=dict)
+    artifacts: dict[int, StoredArtifact] = field(default_factory=dict)
+    artifact_folder: Path | None = None
+    pinned: list[str] = field(default_factory=list)  # ids of issues
+    reviews: dict[int, list[dict[str, str]]] = field(default_factory=dict)
+    files: dict[str, dict[str, str]] = field(default_factory=dict)  # of a commit
+    base_tips: dict[tuple[str, int], str] = field(default_factory=dict)  # by pull request
     pulls: dict[str, dict[int, BedPull]] = field(default_factory=dict)  # by repository, made up
     clock: datetime | None = None  # what the Date of answers says; None: the true time
     numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
@@ -110,7 +123,9 @@ class State:
 
     def to_client(self, text: bytes) -> bytes:
         """Emulate's commit ids replaced by the real ones."""
-        return _replaced(text, {mine: real for real, mine in self.shas.items()})
+        return _replaced(
+            text, {**self.fork_shas, **{mine: real for real, mine in self.shas.items()}}
+        )
 
 
 def _replaced(text: bytes, names: dict[str, str]) -> bytes:

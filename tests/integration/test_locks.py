@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import subprocess
@@ -118,7 +119,8 @@ def test_a_child_that_keeps_the_descriptor_keeps_the_card() -> None:
 
 def test_a_name_with_slashes_stays_in_the_folder(folder: Path) -> None:
     with card_lock("../../MIG-GPU-1/3/0", timeout_s=0, on_wait=ignore):
-        assert [path.name for path in folder.iterdir()] == [".._.._MIG-GPU-1_3_0.lock"]
+        name = ".._.._MIG-GPU-1_3_0"
+        assert {path.name for path in folder.iterdir()} == {f"{name}.lock", f"{name}.next.lock"}
 
 
 def test_a_link_in_the_folder_is_not_followed(folder: Path, tmp_path: Path) -> None:
@@ -184,3 +186,26 @@ def test_another_user_can_lock_what_we_have_locked_before() -> None:
     finally:
         lock.path.unlink()
         open_to_all.rmdir()
+
+
+def test_who_gives_a_card_back_waits_behind_who_waited(folder: Path) -> None:
+    hold = (
+        "import sys, time\n"
+        "from ciwm.launch.locks import card_lock\n"
+        "for _ in range(4):\n"
+        "    with card_lock('GPU-1', timeout_s=60, on_wait=lambda line: None):\n"
+        "        print(sys.argv[1], flush=True)\n"
+        "        time.sleep(0.5)\n"
+    )
+    log = folder.parent / "turns"
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    with log.open("ab") as sink:
+        jobs = [
+            subprocess.Popen([sys.executable, "-c", hold, name], stdout=sink, env=environment)
+            for name in ("one", "other")
+        ]
+    assert [job.wait(60) for job in jobs] == [0, 0]
+    turns = log.read_text().split()
+    both = turns[turns.index("other" if turns[0] == "one" else "one") - 1 :][:6]
+    # once both want the card, neither has it twice in a row
+    assert all(before != after for before, after in itertools.pairwise(both)), turns

@@ -509,33 +509,24 @@ def test_require_turns_a_warning_into_the_exit_code_of_the_environment(
     assert "error: cannot post the check" in capsys.readouterr().err
 
 
-def test_in_a_workflow_run_job_the_event_and_not_the_file_says_where(
-    post: Poster,
-    github: GitHubBed,
-    report_file: Path,
-    job: pytest.MonkeyPatch,
-    tmp_path: Path,
+@pytest.mark.usefixtures("job")
+def test_from_is_for_a_workflow_run_job(
+    report_file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    victim = github.pull_request("other")
-    data = json.loads(report_file.read_text())
-    data |= {"pull_request": victim.number, "check_sha": victim.head_sha, "repository": "x/y"}
-    report_file.write_text(json.dumps(data))
-    repository = {"id": 1, "url": "u", "name": "n"}
-    listed = {
-        "number": post.pull.number,
-        "head": {"sha": post.pull.head_sha, "ref": "feature", "repo": repository},
-        "base": {"sha": post.pull.base_sha, "ref": "main", "repo": repository},
-    }
-    event = {
-        "repository": {"full_name": github.repository},
-        "workflow_run": {"head_sha": post.pull.head_sha, "pull_requests": [listed]},
-    }
-    job.setenv("GITHUB_EVENT_NAME", "workflow_run")
-    job.setenv("GITHUB_EVENT_PATH", str(github.write_event(event, tmp_path)))
-    assert run(["publish", str(report_file)]) == 0
-    assert github.comments(victim.number) == []
-    assert github.checks(victim.head_sha) == []
-    assert len(post.bodies) == len(github.checks(post.pull.head_sha)) == 1
+    assert run(["publish", "--from", str(report_file)]) == 2
+    assert "--from is for a workflow_run job" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("job")
+def test_without_a_report_the_argument_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["publish"]) == 2
+    assert "Missing argument 'REPORT'" in capsys.readouterr().err
+
+
+def test_a_title_hides_nothing_and_is_one_line(post: Poster, github: GitHubBed) -> None:
+    post(headline="slower\n::error::x\u202egpj.exe")
+    (check,) = github.checks(post.pull.head_sha)
+    assert check["output"]["title"] == "slower ::error::x\\u202egpj.exe"
 
 
 @pytest.mark.parametrize(

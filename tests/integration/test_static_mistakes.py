@@ -11,7 +11,8 @@ from ciwm.cli import run
 from ciwm.config import Config
 from ciwm.errors import ENVIRONMENT, USAGE
 from ciwm.git import Repository
-from ciwm.story.telling import Bump, Story, tell
+from ciwm.story.bump import Bump
+from ciwm.story.telling import Story, tell
 from tests.integration.test_job import commit, git
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ciwm.error_line import error_line
+from ciwm.error_line import error_line, error_place
 from ciwm.launch.tail import failed_lines
 
 if TYPE_CHECKING:
@@ -50,3 +50,31 @@ def test_an_error_before_the_last_lines_stands_on_top_of_them(tmp_path: Path) ->
     assert failed_lines(log, 4) == ("a.c:1: error: x", "[...]", "98", "99")
     assert failed_lines(log, 200)[0] == "a.c:1: error: x"
     assert len(failed_lines(log, 200)) == 101
+
+
+PYTHON = """Traceback (most recent call last):
+  File "setup.py", line 12, in <module>
+    import tools.version
+  File "/build/7f/tools/version.py", line 3, in <module>
+    import torhc
+ModuleNotFoundError: No module named 'torhc'"""
+
+
+@pytest.mark.parametrize(
+    ("log", "place"),
+    [
+        ("cc -c a.c\ncsrc/a.c:3:1: error: unknown type name 'x'", ("csrc/a.c", 3)),
+        ("a.c:7: error: x", ("a.c", 7)),
+        ("src/k.cu(31): error: expected a ;", ("src/k.cu", 31)),
+        ("error[E0308]: mismatched types\n  --> src/lib.rs:3:5\n", ("src/lib.rs", 3)),
+        (PYTHON, ("/build/7f/tools/version.py", 3)),
+        ("sh: 1: cmaek: not found", None),
+        ("a.o: undefined reference to `f'", None),
+        ("fatal: error: 12", None),
+        ("", None),
+    ],
+)
+def test_the_place_of_an_error_is_as_its_tool_tells_it(
+    log: str, place: tuple[str, int] | None
+) -> None:
+    assert error_place(log.splitlines()) == place

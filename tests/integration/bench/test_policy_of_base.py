@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ciwm.errors import ConfigError
+from ciwm.story.bump import Bump
 from ciwm.story.files_at import config_at, waivers_at
-from ciwm.story.telling import Bump, Story, tell
+from ciwm.story.telling import Story, tell
 
 if TYPE_CHECKING:
     from ciwm.records import BumpReport

@@ -1,0 +1,39 @@
+"""The run of another workflow that a workflow_run job is for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ciwm.actions.payload import Payload
+
+
+@dataclass(frozen=True)
+class WorkflowRun:
+    """A run as the event describes it: which event began it, of which commit, how it ended.
+
+    `head_repository` is None where the fork is gone; `conclusion` is GitHub's word.
+    """
+
+    id: int
+    event: str
+    conclusion: str | None
+    head_sha: str
+    head_branch: str | None
+    head_repository: str | None
+    url: str | None
+
+
+def workflow_run(payload: Payload) -> WorkflowRun:
+    """The run in a workflow_run payload; raises UsageError when it is not what GitHub sends."""
+    part = "workflow_run"
+    return WorkflowRun(
+        id=payload.number(part, "id"),
+        event=payload.text(part, "event") or "",
+        conclusion=payload.text(part, "conclusion", optional=True),
+        head_sha=payload.sha(part, "head_sha"),
+        head_branch=payload.text(part, "head_branch", optional=True),
+        head_repository=payload.text(part, "head_repository", "full_name", optional=True),
+        url=payload.text(part, "html_url", optional=True),
+    )

@@ -1,0 +1,47 @@
+"""What a story is about: two revisions, their configurations, and where the records go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from ciwm.config import Config
+    from ciwm.git import Repository
+    from ciwm.records.build import Revision
+    from ciwm.records.run import Run
+    from ciwm.waivers import Waiver
+
+Part = Literal["sync", "bench"]
+
+
+@dataclass(frozen=True)
+class Bump:
+    """What is compared, by which configuration, and where the records go.
+
+    `base_config` builds the base and holds the gate's policy; `config` builds the head and
+    declares the workloads: a pull request may not loosen its own gate. `keep` puts the run into
+    the store and says where; None where the job is not trusted to. `waivers` are base's too.
+    `only` one part may be asked for: what upstream costs, or the builds and their benchmark.
+    """
+
+    repository: Repository
+    base: Revision
+    head: Revision
+    config: Config
+    base_config: Config
+    upstream: str | None
+    upstream_name: str
+    directory: Path
+    seed: int
+    name: str
+    pull_request: int | None = None
+    check_sha: str | None = None
+    run_url: str | None = None
+    keep: Callable[[Run], str] | None = None
+    waivers: tuple[Waiver, ...] = ()
+    no_upstream: str = ""
+    only: Part | None = None

@@ -1,0 +1,117 @@
+"""Posting what an untrusted run handed over: every artifact of it, or the reason why not."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from ciwm.errors import CiwmError, UsageError
+from ciwm.github import archive, artifacts
+from ciwm.publish import KEY, Target, Texts, publish
+from ciwm.publish.hostile import handed_in, handed_in_archive
+from ciwm.report.bump_markdown import comment_markdown, summary_markdown
+from ciwm.report.remarks import build_remarks
+from ciwm.story.receiving import received, refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from ciwm.actions import Runner
+    from ciwm.github import Artifact, GitHub
+    from ciwm.publish import Published
+    from ciwm.publish.hostile import Handed
+    from ciwm.records import BumpReport
+    from ciwm.story.origin import Origin
+
+NAME = "ciwm"  # of the artifact; `ciwm-LABEL` for each device of a matrix
+ARTIFACTS_LIMIT = 8
+_LABELLED = re.compile(rf"{NAME}-([A-Za-z0-9][A-Za-z0-9._-]{{0,50}})")
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """What became of one artifact; `error` is the reason where it was refused."""
+
+    name: str
+    published: Published
+    error: CiwmError | None
+
+
+@dataclass(frozen=True)
+class Poster:
+    """Judges and posts what one run left; records of what was posted go into `folder`."""
+
+    github: GitHub
+    origin: Origin
+    runner: Runner
+    folder: Path
+
+    def post_file(self, path: Path) -> tuple[Delivery, ...]:
+        """Post what lies at a path."""
+        return (self._post(KEY, lambda: handed_in(path)),)
+
+    def post_run(self, run: int) -> tuple[Delivery, ...]:
+        """Post every artifact of ours that a run left; one that left none is told as such."""
+        try:
+            found = list(self._artifacts(run))
+        except CiwmError as error:
+            return (self._post(KEY, _raise(error)),)
+        return tuple(self._post(key, take) for key, take in found)
+
+    def _artifacts(self, run: int) -> Iterator[tuple[str, Callable[[], Handed]]]:
+        listed = artifacts(self.github, self.origin.repository, run)
+        keys = {one: _key(one.name) for one in listed}
+        ours = [one for one in listed if keys[one]]
+        if not ours:
+            raise UsageError(
+                f"the run left no artifact named {NAME}",
+                "its job was cancelled or failed before it had a report: see its log",
+            )
+        if len(ours) > ARTIFACTS_LIMIT:
+            raise UsageError(f"the run left {len(ours)} artifacts; at most {ARTIFACTS_LIMIT} are")
+        for one in ours:
+            yield keys[one], partial(self._fetched, one)
+
+    def _fetched(self, artifact: Artifact) -> Handed:
+        return handed_in_archive(archive(self.github, self.origin.repository, artifact))
+
+    def _post(self, key: str, take: Callable[[], Handed]) -> Delivery:
+        try:
+            report = received(take(), self.origin)
+            texts, error = _texts(report), None
+        except CiwmError as refusal:
+            report, error = refused(refusal, self.origin), refusal
+            texts = _texts(report)
+        target = Target(self.origin.repository, self.origin.pull_request, self.origin.sha, key)
+        saved = self.folder / f"{key}.json"
+        published = publish(report, texts, target, self.github, runner=self.runner, saved=saved)
+        return Delivery(key, published, error)
+
+
+def _texts(report: BumpReport) -> Texts:
+    try:
+        trusted = report.trust is not None and report.trust.trusted
+        remarks = build_remarks(report) if trusted else ()
+        return Texts(comment_markdown(report), summary_markdown(report), remarks)
+    except (ArithmeticError, ValueError, RecursionError) as error:
+        raise UsageError(
+            f"the figures of the report cannot be shown: {type(error).__name__}"
+        ) from error
+
+
+def _raise(error: CiwmError) -> Callable[[], Handed]:
+    def raising() -> Handed:
+        raise error
+
+    return raising
+
+
+def _key(name: str) -> str:
+    """The key of an artifact's comment and check; empty for an artifact that is not ours."""
+    if name == NAME:
+        return KEY
+    labelled = _LABELLED.fullmatch(name)
+    return labelled[1] if labelled and labelled[1] != KEY else ""
