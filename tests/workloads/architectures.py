@@ -1,4 +1,4 @@
-"""Tiny random configurations of 13 Hugging Face architectures, built offline: no weights, no hub."""
+"""Tiny random configurations of 13 Hugging Face architectures, built offline."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def model_of(name: str) -> Any:
     """The architecture's model with random weights."""
     import transformers
 
-    transformers.logging.set_verbosity_error()
+    transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     stem, head, sizes = MODELS[name]
     config = getattr(transformers, f"{stem}Config")(**sizes)
     return getattr(transformers, stem + head)(config)
@@ -105,7 +105,9 @@ def inputs_of(name: str) -> dict[str, Any]:
         tokens = torch.randint(3, 200, (1, 8))
         return {"input_features": torch.randn(1, 16, 100), "decoder_input_ids": tokens}
     inputs = {"input_ids": torch.randint(3, 200, (2, 16))}
-    return {**inputs, "decoder_input_ids": torch.randint(3, 200, (2, 8))} if name == "t5" else inputs
+    return (
+        {**inputs, "decoder_input_ids": torch.randint(3, 200, (2, 8))} if name == "t5" else inputs
+    )
 
 
 def infer(arch: str) -> dict[str, Any]:

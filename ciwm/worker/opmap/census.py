@@ -105,15 +105,15 @@ def tell(seen: Seen, emit: Emit) -> None:
     for call in seen.calls:
         groups.setdefault((call.kind, call.op, call.part), []).append(call)
     for (kind, op, part), calls in sorted(groups.items()):
-        specs = _most([(call.spec, call.count) for call in calls])
-        modules = _most([(call.module, call.count) for call in calls if call.module])
+        specs = _most([(call.spec, call.calls) for call in calls])
+        modules = _most([(call.module, call.calls) for call in calls if call.module])
         emit(
             {
                 "what": "op",
                 "kind": kind,
                 "op": op,
                 "part": part,
-                "count": sum(call.count for call in calls),
+                "count": sum(call.calls for call in calls),
                 "specs": [[spec.split(" "), count] for spec, count in specs[:SPECS]],
                 "spec_count": len(specs),
                 "modules": [module for module, _ in modules[:MODULES]],

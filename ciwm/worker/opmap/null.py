@@ -1,7 +1,6 @@
 """The null device as observers use it: what was seen, by operator, part and module.
 
-The library (`null_device.cpp`) is the exact one. Without a compiler `null_python.py` stands in; its
-limits are told with what it saw.
+It is the library that `building.py` makes of `null_device.cpp`.
 """
 
 from __future__ import annotations
@@ -9,10 +8,14 @@ from __future__ import annotations
 import types
 from typing import Any, Callable, Dict, List, NamedTuple
 
+from ..problem import Problem
+
 NAME = "ciwmnull"
 LIMITS = (
-    "operators that a device chooses by its type (scaled_dot_product_attention, is_cuda branches) "
-    "are seen as a device without kernels of its own takes them",
+    (
+        "what torch chooses by the type of a device (scaled_dot_product_attention) is seen as "
+        "taken by a device without kernels of its own"
+    ),
     "seen at the declared shapes: a tiny configuration may not take the paths of a large one",
 )
 
@@ -28,7 +31,7 @@ class Call(NamedTuple):
     part: str
     module: str
     spec: str
-    count: int
+    calls: int
 
 
 class Seen(NamedTuple):
@@ -59,17 +62,19 @@ _loaded: Dict[str, Device] = {}  # a process has one PrivateUse1, whichever subj
 
 
 def null_device(library: str) -> Device:
-    """The device of this process; an empty `library` asks for the one in Python."""
-    if "" not in _loaded:
-        _loaded[""] = _from_library(library) if library else _in_python()
-    return _loaded[""]
+    """The device of this process, from its library; raises Problem where there is none."""
+    if not library:
+        raise Problem("invalid", "the null device's library is not there")
+    if library not in _loaded:
+        _loaded[library] = _from_library(library)
+    return _loaded[library]
 
 
 def _from_library(library: str) -> Device:
     import torch
 
     torch.ops.load_library(library)
-    name_device(for_storage=True)
+    _name_device()
     ops = torch.ops.ciwm_null
     return Device(
         name=NAME,
@@ -86,13 +91,7 @@ def _from_library(library: str) -> Device:
     )
 
 
-def _in_python() -> Device:
-    from .null_python import python_device
-
-    return python_device()
-
-
-def name_device(*, for_storage: bool) -> None:
+def _name_device() -> None:
     """Give PrivateUse1 its name, its module and its tensor methods."""
     import torch
 
@@ -106,7 +105,7 @@ def name_device(*, for_storage: bool) -> None:
     module.manual_seed_all = lambda _seed: None
     module.get_amp_supported_dtype = lambda: [torch.bfloat16, torch.float16]
     torch._register_device_module(NAME, module)  # noqa: SLF001  its public door
-    torch.utils.generate_methods_for_privateuse1_backend(for_storage=for_storage)
+    torch.utils.generate_methods_for_privateuse1_backend(for_storage=True)
 
 
 def parsed(lines: List[str]) -> Seen:
