@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ciwm.gate_config import matches
 from ciwm.opmap.diff_operators import operator_changes
 from ciwm.opmap.diff_workloads import workload_changes
+from ciwm.policy.map_gate import judged_map
 from ciwm.records.opmap_diff import MapChange, MapDiff, MapTotals
 
 if TYPE_CHECKING:
@@ -30,25 +31,17 @@ def map_diff(
     budgets: Iterable[FallbackBudget] = (),
 ) -> MapDiff:
     """Every change, those that block first; only what both sides observed is compared."""
-    blocking = set(block_on)
     changes = [change for differ in DIFFERS for change in differ(base, head)]
     changes += _over_budget(head, tuple(budgets))
-    judged = [
-        change.model_copy(update={"blocks": change.lost and change.counts_as in blocking})
-        for change in changes
-    ]
-    judged.sort(key=lambda change: (not change.blocks, not change.lost))
-    blocks = [change for change in judged if change.blocks]
-    return MapDiff(
+    diff = MapDiff(
         base=base.provenance,
         head=head.provenance,
         base_totals=totals(base),
         head_totals=totals(head),
-        changes=tuple(judged),
-        blocks=bool(blocks),
-        reason=_reason(blocks),
+        changes=tuple(changes),
         warnings=tuple(_comparable(base, head)),
     )
+    return judged_map(diff, block_on)
 
 
 def totals(found: WorkloadMap) -> MapTotals:
@@ -94,13 +87,6 @@ def _over_budget(head: WorkloadMap, budgets: tuple[FallbackBudget, ...]) -> Iter
                 f"budget {budget.calls}",
                 lost=True,
             )
-
-
-def _reason(blocks: list[MapChange]) -> str:
-    if not blocks:
-        return ""
-    more = f" (and {len(blocks) - 1} more)" if len(blocks) > 1 else ""
-    return blocks[0].sentence + more
 
 
 def _comparable(base: WorkloadMap, head: WorkloadMap) -> Iterator[str]:

@@ -75,8 +75,10 @@ def _classes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
             continue
         worse = WORST.index(one.support) < WORST.index(old.support)
         kind = "class worse" if worse else "class better"
+        told = f"{one.op} was {old.support} on {one.target}, is {one.support}: {one.evidence}"
         if worse and one.support in ("fallback", "fallback-broken"):
             kind = "fallback new"
+            told = f"{one.op}, {one.calls} calls, was {old.support} on {one.target}: {one.evidence}"
         elif not worse and old.support in ("fallback", "fallback-broken"):
             kind = "fallback gone"
         yield MapChange.model_validate(
@@ -86,8 +88,7 @@ def _classes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
                 "workloads": one.workloads,
                 "base": old.support,
                 "head": one.support,
-                "sentence": f"{one.op} was {old.support} on {one.target}, is {one.support}: "
-                f"{one.evidence}",
+                "sentence": told,
                 "lost": worse,
             }
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -100,3 +101,19 @@ def _listed(ops: set[str], what: str) -> str:
     some = sorted(ops)
     more = f" and {len(some) - NAMED} more" if len(some) > NAMED else ""
     return f"{len(some)} {what}" + (f" ({', '.join(some[:NAMED])}{more})" if some else "")
+
+
+def compact(manifest: Manifest) -> str:
+    """A manifest as JSON with a line for each registering file: small, and readable in a diff."""
+    data = manifest.model_dump(mode="json")
+    rows = data.pop("rows")
+    head = json.dumps(data, indent=1).removesuffix("\n}")
+    kinds = []
+    for kind, files in sorted(rows.items()):
+        lines = [f"{json.dumps(file)}:{_list(ops)}" for file, ops in sorted(files.items())]
+        kinds.append(f"{json.dumps(kind)}:{{\n" + ",\n".join(lines) + "}")
+    return head + ',\n "rows": {' + ",\n".join(kinds) + "}\n}\n"
+
+
+def _list(ops: list[str]) -> str:
+    return json.dumps(sorted(ops), separators=(",", ":"))

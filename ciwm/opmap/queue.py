@@ -1,4 +1,4 @@
-"""The order of kernels to write: always the step that unlocks most workloads with least kernels."""
+"""The order of kernels to write: always the step that unlocks a workload with fewest kernels."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class Step:
 def steps(needs: Needs) -> list[Step]:
     """The order of writing; a workload is unlocked when nothing it lacks is left.
 
-    Of the kernel sets that complete some workload, the next is the one with the fewest new kernels
-    for each workload it unlocks; of equal ones that whose kernels are called most.
+    Of the kernel sets that complete some workload, the next is the one with the fewest new kernels;
+    of equal ones that which unlocks most, then that whose kernels are called most.
     """
     have: set[str] = set()
     left = {name: set(ops) for name, ops in needs.missing.items()}
@@ -56,10 +56,10 @@ def steps(needs: Needs) -> list[Step]:
 
 def _cost(
     new: frozenset[str], have: set[str], left: Mapping[str, set[str]], needs: Needs
-) -> tuple[float, int, float, list[str]]:
+) -> tuple[int, int, float, list[str]]:
     unlocked = sum(ops <= have | new for ops in left.values())
     weight = sum(_weight(op, needs) for op in new)
-    return (len(new) / unlocked, len(new), -weight, sorted(new))
+    return (len(new), -unlocked, -weight, sorted(new))
 
 
 def _weight(op: str, needs: Needs) -> float:

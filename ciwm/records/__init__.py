@@ -8,6 +8,7 @@ from ciwm.records.environment import Accelerator, Difference, Environment
 from ciwm.records.factorial import Attribution, FactorialRun
 from ciwm.records.manifest import Manifest
 from ciwm.records.opmap import WorkloadMap
+from ciwm.records.opmap_diff import MapDiff
 from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
 from ciwm.records.sync import SyncReport
 from ciwm.records.trust import Trust
@@ -33,6 +34,7 @@ FILES: tuple[type[RecordFile], ...] = (
     Attribution,
     WorkloadMap,
     Manifest,
+    MapDiff,
 )
 
 __all__ = [
@@ -52,6 +54,7 @@ __all__ = [
     "Launch",
     "LaunchCount",
     "Manifest",
+    "MapDiff",
     "Plan",
     "Record",
     "RecordFile",

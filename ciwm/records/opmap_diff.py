@@ -30,7 +30,10 @@ ChangeKind = Literal[
 
 
 class MapChange(Record):
-    """One change. `lost` says that head has less than base; `counts_as` what [gate] calls it."""
+    """One change. `lost` says that head has less than base; `counts_as` what [gate] calls it.
+
+    The sentence of a new fallback begins with its operator: what it is called is put before.
+    """
 
     kind: ChangeKind
     subject: str
@@ -56,7 +59,10 @@ class MapTotals(Record):
 
 
 class MapDiff(RecordFile):
-    """From base to head; `blocks` when a change does, by base's policy."""
+    """From base to head; `blocks` when a change does, by base's policy.
+
+    `since` names the upstream commit that head brought in, where it brought one.
+    """
 
     base: Provenance
     head: Provenance
@@ -65,4 +71,5 @@ class MapDiff(RecordFile):
     changes: tuple[MapChange, ...] = ()
     blocks: bool = False
     reason: str = ""
+    since: str = ""
     warnings: tuple[str, ...] = ()

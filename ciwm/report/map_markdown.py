@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING
 
 from ciwm.report.detail import RUNGS, Detail, folded, name, table, words
 from ciwm.report.figures import plural
-from ciwm.report.map_words import changed_totals, intensity_words, step_words, totals_line
+from ciwm.report.map_words import (
+    changed_totals,
+    intensity_words,
+    sentence,
+    step_words,
+    totals_line,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,16 +72,20 @@ def _first(diff: MapDiff, lost: list[MapChange]) -> str:
         return "Nothing changed in what the workloads need or the device has."
     if not lost:
         return f"{plural(len(diff.changes), 'change')}, no loss."
-    fallbacks = sum(change.kind == "fallback new" for change in lost)
-    told = f"{plural(len(lost), 'loss')}" + (
-        f", of them {plural(fallbacks, 'new CPU fallback')}" if fallbacks else ""
-    )
+    fallbacks = plural(sum(change.kind == "fallback new" for change in lost), "new CPU fallback")
+    if all(change.kind == "fallback new" for change in lost):
+        told = fallbacks
+    elif any(change.kind == "fallback new" for change in lost):
+        told = f"{plural(len(lost), 'loss')}, of them {fallbacks}"
+    else:
+        told = plural(len(lost), "loss")
+    told += f", since {words(diff.since, 60)}" if diff.since else ""
     return f"**{told}**" + (" — the merge is blocked by it." if diff.blocks else ".")
 
 
 def _line(change: MapChange) -> str:
     mark = "❌" if change.blocks else "⚠️" if change.lost else "·"
-    return f"- {mark} {words(change.sentence)}"
+    return f"- {mark} {words(sentence(change))}"
 
 
 def _folded(lines: Iterable[str], detail: Detail) -> str:

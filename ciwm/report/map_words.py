@@ -8,7 +8,7 @@ from ciwm.report.figures import plural, quantity
 
 if TYPE_CHECKING:
     from ciwm.records.opmap import Intensity, Memory, Proof, QueueEntry
-    from ciwm.records.opmap_diff import MapDiff, MapTotals
+    from ciwm.records.opmap_diff import MapChange, MapDiff, MapTotals
 
 _FLOPS = (("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6), ("kFLOP", 1e3))
 
@@ -41,6 +41,13 @@ def changed_totals(diff: MapDiff) -> str:
     ]
     where = f"on {diff.head.target}, " if diff.head.target else ""
     return f"{where}{', '.join(parts)}"
+
+
+def sentence(change: MapChange) -> str:
+    """A change by itself; where the kind is told beside it, its sentence alone suffices."""
+    return (
+        f"new CPU fallback: {change.sentence}" if change.kind == "fallback new" else change.sentence
+    )
 
 
 def _moved(what: str, base: int, head: int) -> str:
