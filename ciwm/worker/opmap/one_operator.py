@@ -1,0 +1,223 @@
+"""One operator in one dtype: every case through CPU float64, the CPU's own dtype and the device."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
+
+from .judge import FAILED, Judged, judge, worst
+from .planted import planted
+from .samples import Case, cases
+from .tensors import described, placed, tensors_in, wider
+from .tolerances import STEPPED, TIED_INDICES, untestable
+
+Line = Dict[str, Any]
+DIRECTIONS = ("forward", "backward")
+
+
+class Plan(NamedTuple):
+    """What is run of every operator, and on which device."""
+
+    device: str
+    dtypes: Tuple[str, ...] = ("float32", "bfloat16")
+    sources: Tuple[str, ...] = ("opinfo", "noncontiguous", "edge", "special")
+    samples: int = 8
+    defect: Optional[str] = None
+
+
+class _Ran(NamedTuple):
+    """What one run left: results and gradients on the CPU, and whether it drew random numbers."""
+
+    forward: List[Any]
+    backward: List[Any]
+    random: bool
+
+
+class _Tally:
+    """Verdicts of one operator and dtype in one direction, with the worst case kept."""
+
+    def __init__(self) -> None:
+        self.counts: Dict[str, Counter[str]] = {}
+        self.worst: Optional[Tuple[Judged, str, str]] = None
+        self.failing: Dict[str, int] = {}
+
+    def add(self, source: str, judged: Judged, call: str) -> None:
+        self.counts.setdefault(source, Counter())[judged.verdict] += 1
+        before = self.worst
+        if before is None or _graver(judged, before[0]):
+            self.worst = (judged, source, call)
+
+    def line(self) -> Line:
+        assert self.worst is not None  # noqa: S101  it is asked only after add
+        judged, source, call = self.worst
+        return {
+            "counts": {name: dict(counts) for name, counts in self.counts.items()},
+            "verdict": judged.verdict,
+            "source": source,
+            "call": call,
+            "detail": judged.detail,
+            "error_device": _finite(judged.error_device),
+            "error_cpu": _finite(judged.error_cpu),
+        }
+
+
+def _finite(value: float) -> Optional[float]:
+    return value if math.isfinite(value) else None
+
+
+def _graver(one: Judged, other: Judged) -> bool:
+    """`untestable` is named only where nothing else happened."""
+    order = ("untestable", "strict", "drift", "timeout", "crash", "error", "WRONG")
+    return order.index(one.verdict) > order.index(other.verdict)
+
+
+def check_operator(name: str, op: Any, plan: Plan, emit: Callable[[Line], None]) -> None:
+    """Run the plan's cases of one operator; a line for each dtype and direction that was run."""
+    import torch  # noqa: PLC0415
+
+    for dtype_name in plan.dtypes:
+        dtype = getattr(torch, dtype_name)
+        if dtype not in op.dtypes:
+            continue
+        tallies = {direction: _Tally() for direction in DIRECTIONS}
+        reason = untestable(op.name)
+        if reason is None:
+            reason = _check_dtype(op, dtype, plan, tallies)
+        if reason is not None:
+            tallies["forward"].add("opinfo", Judged("untestable", 0.0, 0.0, reason), "")
+        for direction, tally in tallies.items():
+            if tally.worst is not None:
+                emit(
+                    {
+                        "kind": "check",
+                        "operator": name,
+                        "dtype": dtype_name,
+                        "direction": direction,
+                        **tally.line(),
+                    }
+                )
+
+
+def _check_dtype(op: Any, dtype: Any, plan: Plan, tallies: Dict[str, _Tally]) -> Optional[str]:
+    """Run the cases of one dtype; why there are none, or None."""
+    ran = 0
+    try:
+        for case in cases(op, dtype, plan.sources, plan.samples):
+            ran += 1
+            _check_case(op, dtype, plan, case, tallies)
+    except Exception as error:  # noqa: BLE001  sample functions raise what they like
+        return "its samples cannot be made: " + in_words(error)
+    return None if ran else "PyTorch has no samples for it"
+
+
+def _check_case(
+    op: Any, dtype: Any, plan: Plan, case: Case, tallies: Dict[str, _Tally]
+) -> None:
+    """Three runs of one case, and a verdict in each direction."""
+    call = described((case.input, list(case.args), dict(case.kwargs)))
+    try:
+        low = _run(op, case, dtype, dtype, "cpu")
+    except Exception as error:  # noqa: BLE001  the CPU refuses: nothing to compare with
+        why = Judged("untestable", 0.0, 0.0, "the CPU refuses: " + in_words(error))
+        tallies["forward"].add(case.source, why, call)
+        return
+    if low.random:
+        why = Judged("untestable", 0.0, 0.0, "its result is random")
+        tallies["forward"].add(case.source, why, call)
+        return
+    exact = _reference(op, case, dtype, low)
+    try:
+        with planted(plan.defect):
+            device = _run(op, case, dtype, dtype, plan.device)
+    except Exception as error:  # noqa: BLE001  whatever a backend throws is a verdict
+        tallies["forward"].add(case.source, Judged("error", 0.0, 0.0, in_words(error)), call)
+        return
+    ties = op.name in TIED_INDICES
+    tallies["forward"].add(
+        case.source, _all_of(device.forward, low.forward, exact.forward, ties=ties), call
+    )
+    if low.backward:
+        tallies["backward"].add(
+            case.source, _all_of(device.backward, low.backward, exact.backward, ties=ties), call
+        )
+
+
+def _reference(op: Any, case: Case, dtype: Any, low: _Ran) -> _Ran:
+    """The float64 run; the CPU's own dtype where float64 is refused or is another question."""
+    if op.name in STEPPED:
+        return low
+    try:
+        exact = _run(op, case, dtype, wider(dtype), "cpu")
+    except Exception:  # noqa: BLE001  some operators exist in lower dtypes only
+        return low
+    alike = len(exact.forward) == len(low.forward) and len(exact.backward) == len(low.backward)
+    return exact if alike else low
+
+
+def _run(op: Any, case: Case, low: Any, dtype: Any, device: str) -> _Ran:
+    """Forward and, where a gradient is wanted, backward with a fixed cotangent."""
+    import torch  # noqa: PLC0415
+    from torch.utils._pytree import tree_map  # noqa: PLC0415
+
+    def move(leaf: Any) -> Any:
+        return placed(leaf, low, dtype, device) if isinstance(leaf, torch.Tensor) else leaf
+
+    value, args, kwargs = tree_map(move, (case.input, list(case.args), dict(case.kwargs)))
+    leaves = [each for each in tensors_in((value, args, kwargs)) if each.requires_grad]
+    torch.default_generator.manual_seed(3)  # torch.manual_seed asks every kind of device, slowly
+    before = torch.random.get_rng_state()
+    result = case.unique(op(value, *args, **kwargs))
+    random = not torch.equal(before, torch.random.get_rng_state())
+    outputs = tensors_in(result)
+    forward = [each.detach().cpu().clone() for each in outputs]
+    return _Ran(forward, _gradients(outputs, leaves, low, dtype), random)
+
+
+def _gradients(outputs: List[Any], leaves: List[Any], low: Any, dtype: Any) -> List[Any]:
+    """Gradients of all leaves, on the CPU; a leaf that has none leaves a gap of shape (0,)."""
+    import torch  # noqa: PLC0415
+
+    wanted = [each for each in outputs if each.requires_grad]
+    if not wanted or not leaves:
+        return []
+    weights = [_cotangent(each, low, dtype) for each in wanted]
+    found = torch.autograd.grad(wanted, leaves, weights, allow_unused=True)
+    return [torch.empty(0) if each is None else each.detach().cpu() for each in found]
+
+
+def _cotangent(output: Any, low: Any, dtype: Any) -> Any:
+    """Numbers between 0.5 and 1.5 that the lower dtype holds exactly, the same in every run."""
+    import torch  # noqa: PLC0415
+
+    del low, dtype
+    steps = (torch.arange(output.numel()) % 13).to(torch.float64) / 16 + 0.5
+    shaped = steps.reshape(output.shape).to(output.dtype)
+    return shaped.to(output.device)
+
+
+def _all_of(device: List[Any], low: List[Any], exact: List[Any], *, ties: bool) -> Judged:
+    """The worst verdict over all results of a call."""
+    if len(device) != len(low):
+        detail = f"{len(device)} results instead of {len(low)}"
+        return Judged("WRONG", math.inf, 0.0, detail)
+    judged = [
+        judge(*three)
+        for three in zip(device, low, exact)
+        if not ties or three[1].is_floating_point()
+    ]
+    if not judged:
+        return Judged("untestable", 0.0, 0.0, "only indices among equals")
+    gravest = worst([each.verdict for each in judged])
+    return next(each for each in judged if each.verdict == gravest)
+
+
+def in_words(error: BaseException) -> str:
+    """Type and first 200 characters of an error, on one line."""
+    words = " ".join(str(error).split())[:200]
+    return type(error).__name__ + (": " + words if words else "")
+
+
+def failed(line: Line) -> bool:
+    """Whether a check line is one that a person has to look at."""
+    return line["verdict"] in FAILED
