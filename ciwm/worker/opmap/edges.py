@@ -49,7 +49,7 @@ def edge_inputs(op: Any, dtype: Any, source: str, backward: bool) -> Iterator[In
     kind = type(op).__name__
     if source == "special":
         if kind == "UnaryUfuncInfo":
-            yield make.special(), (), {}
+            yield make.special(), (), _arguments(op, make.special())
         elif kind == "BinaryUfuncInfo":
             value = make.special()
             yield value[:, None].contiguous(), (value,), {}
@@ -72,7 +72,14 @@ def _unary(op: Any, make: _Maker) -> Iterator[Inputs]:
     low = -3.0 if low is None else max(-3.0, low + 0.05)
     high = 3.0 if high is None else min(3.0, high - 0.05)
     for shape in SHAPES:
-        yield make.within(shape, low, high), (), {}
+        value = make.within(shape, low, high)
+        yield value, (), _arguments(op, value)
+
+
+def _arguments(op: Any, value: Any) -> Dict[str, Any]:
+    """What a unary operator needs beside its input, such as the order of a polygamma."""
+    kwargs, _ = op.sample_kwargs("cpu", value.dtype, value)
+    return dict(kwargs)
 
 
 def _binary(op: Any, make: _Maker) -> Iterator[Inputs]:
@@ -138,7 +145,7 @@ def _gather(make: _Maker) -> Iterator[Inputs]:
 
 def _embedding(make: _Maker) -> Iterator[Inputs]:
     for count in (0, 1, 7, 129):
-        yield make.whole((count,), 11), (make(11, 5),), {}
+        yield make(11, 5), (make.whole((count,), 11),), {}  # OpInfo turns the two round
 
 
 def _scatter_add(make: _Maker) -> Iterator[Inputs]:

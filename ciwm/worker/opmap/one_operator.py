@@ -10,7 +10,7 @@ from .judge import FAILED, Judged, judge, worst
 from .planted import planted
 from .samples import Case, cases
 from .tensors import described, placed, tensors_in, wider
-from .tolerances import STEPPED, TIED_INDICES, untestable
+from .tolerances import OWN_DTYPE, TIED_INDICES, untestable
 
 Line = Dict[str, Any]
 DIRECTIONS = ("forward", "backward")
@@ -73,7 +73,10 @@ def _graver(one: Judged, other: Judged) -> bool:
 
 
 def check_operator(name: str, op: Any, plan: Plan, emit: Callable[[Line], None]) -> None:
-    """Run the plan's cases of one operator; a line for each dtype and direction that was run."""
+    """Run the plan's cases of one operator; a line for each dtype and direction that was run.
+
+    A line of kind `begun` goes before each case, so that a crash can be laid at its door.
+    """
     import torch  # noqa: PLC0415
 
     for dtype_name in plan.dtypes:
@@ -83,7 +86,7 @@ def check_operator(name: str, op: Any, plan: Plan, emit: Callable[[Line], None])
         tallies = {direction: _Tally() for direction in DIRECTIONS}
         reason = untestable(op.name)
         if reason is None:
-            reason = _check_dtype(op, dtype, plan, tallies)
+            reason = _check_dtype(op, dtype, plan, tallies, emit)
         if reason is not None:
             tallies["forward"].add("opinfo", Judged("untestable", 0.0, 0.0, reason), "")
         for direction, tally in tallies.items():
@@ -99,23 +102,27 @@ def check_operator(name: str, op: Any, plan: Plan, emit: Callable[[Line], None])
                 )
 
 
-def _check_dtype(op: Any, dtype: Any, plan: Plan, tallies: Dict[str, _Tally]) -> Optional[str]:
+def _check_dtype(
+    op: Any, dtype: Any, plan: Plan, tallies: Dict[str, _Tally], emit: Callable[[Line], None]
+) -> Optional[str]:
     """Run the cases of one dtype; why there are none, or None."""
     ran = 0
     try:
         for case in cases(op, dtype, plan.sources, plan.samples):
             ran += 1
-            _check_case(op, dtype, plan, case, tallies)
+            call = described((case.input, list(case.args), dict(case.kwargs)))
+            name = str(dtype).split(".")[-1]
+            emit({"kind": "begun", "dtype": name, "source": case.source, "call": call})
+            _check_case(op, dtype, plan, case, tallies, call)
     except Exception as error:  # noqa: BLE001  sample functions raise what they like
         return "its samples cannot be made: " + in_words(error)
     return None if ran else "PyTorch has no samples for it"
 
 
 def _check_case(
-    op: Any, dtype: Any, plan: Plan, case: Case, tallies: Dict[str, _Tally]
+    op: Any, dtype: Any, plan: Plan, case: Case, tallies: Dict[str, _Tally], call: str
 ) -> None:
     """Three runs of one case, and a verdict in each direction."""
-    call = described((case.input, list(case.args), dict(case.kwargs)))
     try:
         low = _run(op, case, dtype, dtype, "cpu")
     except Exception as error:  # noqa: BLE001  the CPU refuses: nothing to compare with
@@ -145,7 +152,7 @@ def _check_case(
 
 def _reference(op: Any, case: Case, dtype: Any, low: _Ran) -> _Ran:
     """The float64 run; the CPU's own dtype where float64 is refused or is another question."""
-    if op.name in STEPPED:
+    if op.name in OWN_DTYPE:
         return low
     try:
         exact = _run(op, case, dtype, wider(dtype), "cpu")

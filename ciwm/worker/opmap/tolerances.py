@@ -24,8 +24,12 @@ TIED_INDICES = frozenset(
     "nn.functional.adaptive_max_pool3d"
     .split()
 )
-# rounding of the input to a lower dtype moves the argument over a step or a pole
-STEPPED = frozenset("floor_divide remainder fmod floor ceil trunc round frac sign heaviside".split())
+# a step moves with the rounding of the input, and the largest or next number is the dtype's own:
+# float64 answers another question, and the CPU's own dtype is the reference
+OWN_DTYPE = frozenset(
+    "floor_divide remainder fmod floor ceil trunc round frac sign heaviside nan_to_num nextafter"
+    .split()
+)
 
 
 def untestable(name: str) -> Optional[str]:
