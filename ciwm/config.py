@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from ciwm.config_map import MODEL, MapConfig
 from ciwm.config_mistakes import explained
 from ciwm.config_pulls import PullsConfig
 from ciwm.config_section import Section, read_toml, with_percent
@@ -267,6 +268,8 @@ class WorkloadConfig(Section):
     """A callable that is timed: 'file.py:callable', see `ciwm bench --help`."""
     command: str | None = None
     """Or a program that writes its samples to {out}, see `ciwm bench --help`."""
+    model: str | None = None
+    """What builds its model for the workload map: 'file.py:build', see docs/map.md."""
     format: Literal["samples-json"] = "samples-json"
     """The form of what the command writes."""
     files: tuple[str, ...] = ()
@@ -308,6 +311,8 @@ class WorkloadConfig(Section):
             raise ValueError("state exactly one of python = 'file.py:callable' and command = '...'")
         if self.python is not None and not re.fullmatch(r"[^:]+\.py:[A-Za-z_][\w.]*", self.python):
             raise ValueError("python is 'file.py:callable'")
+        if self.model is not None and not MODEL.fullmatch(self.model):
+            raise ValueError("model is 'file.py:build'")
         if self.command is not None and not self.metrics:
             raise ValueError("a command workload states metrics = { name = { unit, better } }")
         return self
@@ -338,6 +343,8 @@ class Config(Section):
     """What blocks."""
     sync: SyncConfig = SyncConfig()
     """What staying in sync may cost."""
+    map: MapConfig = MapConfig()
+    """The workload map."""
     store: StoreConfig = StoreConfig()
     """Where runs are kept."""
 
@@ -352,6 +359,7 @@ class Config(Section):
     @model_validator(mode="after")
     def _distinct(self) -> Config:
         ids = [workload.id for workload in self.workload]
+        ids += [workload.id for workload in self.map.workload]
         twice = sorted({name for name in ids if ids.count(name) > 1})
         if twice:
             raise ValueError(f"workload id used twice: {', '.join(twice)}")

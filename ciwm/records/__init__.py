@@ -6,6 +6,8 @@ from ciwm.records.bump import BumpReport, Stage
 from ciwm.records.calibration import Calibration, SeriesCalibration, WayOut
 from ciwm.records.environment import Accelerator, Difference, Environment
 from ciwm.records.factorial import Attribution, FactorialRun
+from ciwm.records.manifest import Manifest
+from ciwm.records.opmap import WorkloadMap
 from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
 from ciwm.records.sync import SyncReport
 from ciwm.records.trust import Trust
@@ -29,6 +31,8 @@ FILES: tuple[type[RecordFile], ...] = (
     Calibration,
     FactorialRun,
     Attribution,
+    WorkloadMap,
+    Manifest,
 )
 
 __all__ = [
@@ -47,6 +51,7 @@ __all__ = [
     "FactorialRun",
     "Launch",
     "LaunchCount",
+    "Manifest",
     "Plan",
     "Record",
     "RecordFile",
@@ -65,6 +70,7 @@ __all__ = [
     "Verdict",
     "Waived",
     "WayOut",
+    "WorkloadMap",
     "parse_record",
     "read_record",
 ]
