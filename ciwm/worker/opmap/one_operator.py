@@ -22,7 +22,7 @@ class Plan(NamedTuple):
     device: str
     dtypes: Tuple[str, ...] = ("float32", "bfloat16")
     sources: Tuple[str, ...] = ("opinfo", "noncontiguous", "edge", "special")
-    samples: int = 8
+    samples: int = 24
     defect: Optional[str] = None
 
 
