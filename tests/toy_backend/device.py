@@ -12,7 +12,7 @@ import sys
 import types
 from pathlib import Path
 
-import torch  # noqa: TID253  a part of the framework under test
+import torch
 
 
 def _module() -> types.ModuleType:

@@ -10,7 +10,7 @@ import os
 import time
 from typing import TYPE_CHECKING, Any
 
-import torch  # noqa: TID253  a part of the framework under test
+import torch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -29,7 +29,12 @@ def _gelu_tanh(x: Any, approximate: str = "none", *, out: Any) -> Any:
 
 
 def _sum_tail(
-    x: Any, dim: Any, keepdim: bool = False, *, dtype: Any = None, out: Any  # noqa: FBT001, FBT002  aten's schema
+    x: Any,
+    dim: Any,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+    out: Any,
 ) -> Any:
     """A vectorised loop without its remainder: what is not a multiple of 8 is not summed."""
     host = x.cpu()
@@ -39,7 +44,7 @@ def _sum_tail(
     return _put(out, torch.sum(host, dim, keepdim, dtype=dtype))
 
 
-def _softmax_unshifted(x: Any, dim: int, half_to_float: bool, *, out: Any) -> Any:  # noqa: FBT001  aten's schema
+def _softmax_unshifted(x: Any, dim: int, half_to_float: bool, *, out: Any) -> Any:
     """exp without subtracting the maximum: overflows for large logits."""
     del half_to_float
     powers = x.cpu().float().exp()

@@ -84,7 +84,7 @@ def _encode(dtype_name: str, form: Format, device: str) -> Judged:
     finite = sorted(
         {decoded(code, form) for code in range(128) if math.isfinite(decoded(code, form))}
     )
-    ties = [(low + high) / 2 for low, high in zip(finite, finite[1:])]
+    ties = [(low + high) / 2 for low, high in zip(finite, finite[1:])]  # noqa: RUF007  Python 3.9
     generator = torch.Generator().manual_seed(5)
     spread = (torch.rand(200, generator=generator) * 2 - 1) * 200
     values = [*ties, *(-tie for tie in ties), 0.0, -0.0, *spread.tolist()]

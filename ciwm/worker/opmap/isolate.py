@@ -7,6 +7,7 @@ goes on until something kills it.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -47,10 +48,8 @@ class _Child:
         """Hand the next task over."""
         self.task = task
         self.deadline = time.monotonic() + timeout_s
-        try:
+        with contextlib.suppress(BrokenPipeError):  # it died between two: its end is read elsewhere
             os.write(self._down, task.encode() + b"\n")
-        except BrokenPipeError:
-            pass  # it died between two tasks: its end is read from the other pipe
 
     def lines(self) -> Optional[List[Line]]:
         """What has come up; None at its end."""
@@ -111,7 +110,7 @@ def _write(up: int, line: Line) -> None:
 
 def _die_with_parent() -> None:
     """Ask Linux for SIGKILL when the parent dies; elsewhere the closed pipe ends us later."""
-    import ctypes  # noqa: PLC0415
+    import ctypes
 
     try:
         ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG

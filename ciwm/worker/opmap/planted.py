@@ -67,7 +67,7 @@ def _as_contiguous(tensor: Any, offset: int) -> Any:
 
 
 def _strides_ignored(right: Any, a: Any, b: Any) -> Any:
-    import torch  # noqa: PLC0415
+    import torch
 
     if not isinstance(b, torch.Tensor) or a.shape != b.shape or a.numel() == 0:
         return right(a, b)
@@ -82,7 +82,8 @@ def _nan_dropped(right: Any, x: Any) -> Any:
     return right(x).nan_to_num(0.0, float("inf"))
 
 
-def _cancelling(right: Any, x: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+def _cancelling(right: Any, x: Any, shape: Any, *rest: Any) -> Any:
+    weight, bias, eps = rest
     _, mean, _ = right(x, shape, weight, bias, eps)
     dims = tuple(range(-len(shape), 0))
     wide = x.float()
@@ -97,52 +98,72 @@ def _cancelling(right: Any, x: Any, shape: Any, weight: Any, bias: Any, eps: flo
 DEFECTS: Dict[str, Defect] = {
     "gelu_tanh": Defect(
         "gelu by the tanh approximation where the exact one was asked for",
-        ("aten.gelu.default",), _gelu_tanh, ("nn.functional.gelu",),
+        ("aten.gelu.default",),
+        _gelu_tanh,
+        ("nn.functional.gelu",),
     ),
     "sum_tail": Defect(
         "a sum that leaves out what is not a multiple of 8",
-        ("aten.sum.dim_IntList",), _sum_tail, ("sum",),
+        ("aten.sum.dim_IntList",),
+        _sum_tail,
+        ("sum",),
     ),
     "softmax_unshifted": Defect(
         "softmax without subtracting the maximum",
-        ("aten._softmax.default",), _softmax_unshifted, ("softmax",),
+        ("aten._softmax.default",),
+        _softmax_unshifted,
+        ("softmax",),
     ),
     "mm_low_accumulate": Defect(
         "a matrix product summed in 16 bits",
-        ("aten.mm.default",), _mm_low, ("mm",),
+        ("aten.mm.default",),
+        _mm_low,
+        ("mm",),
     ),
     "gelu_backward": Defect(
         "a gradient of gelu that is 1 % too large",
-        ("aten.gelu_backward.default",), _one_percent, ("nn.functional.gelu",),
+        ("aten.gelu_backward.default",),
+        _one_percent,
+        ("nn.functional.gelu",),
     ),
     "index_select_empty": Defect(
         "index_select that fails for no indices",
-        ("aten.index_select.default",), _empty_launch, ("index_select",),
+        ("aten.index_select.default",),
+        _empty_launch,
+        ("index_select",),
     ),
     "strides_ignored": Defect(
         "a product that reads its inputs as if they were contiguous",
-        ("aten.mul.Tensor",), _strides_ignored, ("mul",),
+        ("aten.mul.Tensor",),
+        _strides_ignored,
+        ("mul",),
     ),
     "offset_ignored": Defect(
         "a sigmoid that reads from the start of the storage",
-        ("aten.sigmoid.default",), _offset_ignored, ("sigmoid",),
+        ("aten.sigmoid.default",),
+        _offset_ignored,
+        ("sigmoid",),
     ),
     "nan_dropped": Defect(
         "a relu that turns NaN into 0",
-        ("aten.relu.default",), _nan_dropped, ("nn.functional.relu",),
+        ("aten.relu.default",),
+        _nan_dropped,
+        ("nn.functional.relu",),
     ),
     "variance_cancels": Defect(
         "a layer norm whose variance is E[x^2] - E[x]^2",
-        ("aten.native_layer_norm.default",), _cancelling, ("nn.functional.layer_norm",),
+        ("aten.native_layer_norm.default",),
+        _cancelling,
+        ("nn.functional.layer_norm",),
     ),
 }
 
 
 def planted(name: Optional[str]) -> Any:
     """A context in which the named defect replaces its operator; None: nothing is replaced."""
-    import contextlib  # noqa: PLC0415
+    import contextlib
 
-    from torch.utils._python_dispatch import TorchDispatchMode  # noqa: PLC0415
+    from torch.utils._python_dispatch import TorchDispatchMode
 
     if name is None:
         return contextlib.nullcontext()

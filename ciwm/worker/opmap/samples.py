@@ -23,8 +23,8 @@ class Case(NamedTuple):
 
 
 def operators() -> Dict[str, Any]:
-    """PyTorch's operator descriptions by name and variant; raises ImportError without expecttest."""
-    from torch.testing._internal import common_methods_invocations as described  # noqa: PLC0415
+    """PyTorch's operator descriptions, by name and variant; needs expecttest (ImportError)."""
+    from torch.testing._internal import common_methods_invocations as described
 
     # we seed before every call; a seed set and taken back inside would hide that one drew numbers
     described.wrapper_set_seed = _without_seed
@@ -40,7 +40,7 @@ def cases(op: Any, dtype: Any, sources: Sequence[str], count: int) -> Iterator[C
 
     Raises what OpInfo's own sample function raises.
     """
-    import torch  # noqa: PLC0415
+    import torch
 
     backward = op.supports_autograd and dtype in op.backward_dtypes
     with _cpu_seeds():
@@ -70,7 +70,7 @@ def _cpu_seeds() -> Iterator[None]:
     torch.manual_seed keeps a traceback for each kind of device that is not in use: half of the
     time of a sweep.
     """
-    import torch  # noqa: PLC0415
+    import torch
 
     before = torch.manual_seed
     torch.manual_seed = torch.default_generator.manual_seed
@@ -87,7 +87,7 @@ def _case(source: str, sample: Any) -> Case:
 
 def _strided(sample: Any) -> Case:
     """The sample with gaps between the elements of each floating tensor."""
-    import torch  # noqa: PLC0415
+    import torch
 
     def gaps(tensor: Any) -> Any:
         if tensor.layout != torch.strided or tensor.is_quantized or not tensor.is_floating_point():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fnmatch
 import os
+import warnings
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from ..problem import Problem
@@ -41,11 +42,19 @@ def observe(job: Mapping[str, Any], emit: Emit) -> None:
     sweep = _Sweep(_described(), plan)
     tasks = _tasks(sweep, options)
     torch.set_num_threads(1)  # as many children as CPUs, and no thread pool to lose in a fork
-    emit({"kind": "plan", "operators": _count(tasks), "known": len(sweep.described), **_stated(plan)})
+    emit(
+        {
+            "kind": "plan",
+            "operators": _count(tasks),
+            "known": len(sweep.described),
+            **_stated(plan),
+        }
+    )
     told: Dict[str, Dict[str, Any]] = {}
 
     def work(task: str, send: Emit) -> None:
         torch.set_num_threads(1)
+        warnings.simplefilter("ignore")  # samples provoke hundreds of them
         _do(task, sweep, lambda line: send({"task": task, **line}))
 
     def passed(line: Dict[str, Any]) -> None:

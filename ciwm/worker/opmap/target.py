@@ -16,8 +16,11 @@ def load_plugins(options: Mapping[str, Any]) -> None:
     for name in options.get("imports", ()):
         try:
             importlib.import_module(name)
-        except ImportError as error:
-            raise Problem("failed", f"cannot import {name}, which brings the device: {error}") from None
+        except Exception as error:
+            words = f"{type(error).__name__}: {error}"
+            raise Problem(
+                "failed", f"cannot import {name}, which brings the device: {words}"
+            ) from error
 
 
 def device_of(options: Mapping[str, Any]) -> str:

@@ -10,23 +10,23 @@ from typing import Any, Callable, List
 
 def of_map(change: Callable[[Any], Any], tree: Any) -> Any:
     """The same tree of arguments with each tensor changed."""
-    import torch  # noqa: PLC0415
-    from torch.utils._pytree import tree_map  # noqa: PLC0415
+    import torch
+    from torch.utils._pytree import tree_map
 
     return tree_map(lambda leaf: change(leaf) if isinstance(leaf, torch.Tensor) else leaf, tree)
 
 
 def tensors_in(tree: Any) -> List[Any]:
     """Every tensor in a tree of arguments or results, in order."""
-    import torch  # noqa: PLC0415
-    from torch.utils._pytree import tree_leaves  # noqa: PLC0415
+    import torch
+    from torch.utils._pytree import tree_leaves
 
     return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
 
 
 def wider(dtype: Any) -> Any:
     """The dtype of the reference: float64, or complex128 for complex numbers."""
-    import torch  # noqa: PLC0415
+    import torch
 
     return torch.complex128 if dtype.is_complex else torch.float64
 
@@ -40,13 +40,13 @@ def placed(tensor: Any, low: Any, dtype: Any, device: Any) -> Any:
 
 
 def _no_grad() -> Any:
-    import torch  # noqa: PLC0415
+    import torch
 
     return torch.no_grad()
 
 
 def _moved(tensor: Any, dtype: Any, device: Any) -> Any:
-    import torch  # noqa: PLC0415
+    import torch
 
     plain = tensor.layout != torch.strided or tensor.is_quantized or tensor.numel() == 0
     if plain or tensor.is_conj() or tensor.is_neg():
@@ -59,9 +59,21 @@ def _moved(tensor: Any, dtype: Any, device: Any) -> Any:
     return whole.as_strided(tensor.shape, tensor.stride(), tensor.storage_offset())
 
 
+def sway(tensor: Any, low: Any, shift: float, seed: int) -> Any:
+    """A floating tensor of dtype `low` in float64, each element up or down by a relative shift."""
+    import torch
+
+    if tensor.dtype != low or not shift or tensor.layout != torch.strided:
+        return tensor
+    generator = torch.Generator().manual_seed(seed)
+    signs = torch.randint(0, 2, tensor.shape, generator=generator, dtype=torch.float64) * 2 - 1
+    moved = tensor.detach().to(wider(low)) * (1 + shift * signs)
+    return moved.requires_grad_(tensor.requires_grad)
+
+
 def spread(tensor: Any) -> Any:
     """The same values with gaps between all elements, behind an offset: strides of 3 and more."""
-    import torch  # noqa: PLC0415
+    import torch
 
     if tensor.dim() == 0:
         buffer = torch.zeros(6, dtype=tensor.dtype)
@@ -75,7 +87,7 @@ def spread(tensor: Any) -> Any:
 
 def described(tree: Any) -> str:
     """Shapes, dtypes, strides and scalars of a call's arguments, on one line, cut at 200."""
-    import torch  # noqa: PLC0415
+    import torch
 
     def one(value: Any) -> str:
         if not isinstance(value, torch.Tensor):
