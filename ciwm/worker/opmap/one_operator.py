@@ -36,7 +36,7 @@ class _Ran(NamedTuple):
     random: bool
 
 
-class _Tally:
+class Tally:
     """Verdicts of one operator and dtype in one direction, with the worst case kept."""
 
     def __init__(self) -> None:
@@ -45,12 +45,14 @@ class _Tally:
         self.failing: Dict[str, int] = {}
 
     def add(self, source: str, judged: Judged, call: str) -> None:
+        """Count a verdict, and keep the case when it is the gravest so far."""
         self.counts.setdefault(source, Counter())[judged.verdict] += 1
         before = self.worst
         if before is None or _graver(judged, before[0]):
             self.worst = (judged, source, call)
 
     def line(self) -> Line:
+        """The counts by source, and the gravest case."""
         assert self.worst is not None  # noqa: S101  it is asked only after add
         judged, source, call = self.worst
         return {
@@ -85,7 +87,7 @@ def check_operator(name: str, op: Any, plan: Plan, emit: Callable[[Line], None])
         dtype = getattr(torch, dtype_name)
         if dtype not in op.dtypes:
             continue
-        tallies = {direction: _Tally() for direction in DIRECTIONS}
+        tallies = {direction: Tally() for direction in DIRECTIONS}
         reason = untestable(op.name)
         if reason is None:
             reason = _check_dtype(op, dtype, plan, tallies, emit)
@@ -93,19 +95,17 @@ def check_operator(name: str, op: Any, plan: Plan, emit: Callable[[Line], None])
             tallies["forward"].add("opinfo", Judged("untestable", 0.0, 0.0, reason), "")
         for direction, tally in tallies.items():
             if tally.worst is not None:
-                emit(
-                    {
-                        "kind": "check",
-                        "operator": name,
-                        "dtype": dtype_name,
-                        "direction": direction,
-                        **tally.line(),
-                    }
-                )
+                emit(line_of(name, dtype_name, direction, tally))
+
+
+def line_of(operator: str, dtype: str, direction: str, tally: Tally) -> Line:
+    """The line of kind `check` that a tally makes."""
+    at = {"operator": operator, "dtype": dtype, "direction": direction}
+    return {"kind": "check", **at, **tally.line()}
 
 
 def _check_dtype(
-    op: Any, dtype: Any, plan: Plan, tallies: Dict[str, _Tally], emit: Callable[[Line], None]
+    op: Any, dtype: Any, plan: Plan, tallies: Dict[str, Tally], emit: Callable[[Line], None]
 ) -> Optional[str]:
     """Run the cases of one dtype; why there are none, or None."""
     ran = 0
@@ -122,7 +122,7 @@ def _check_dtype(
 
 
 def _check_case(  # noqa: PLR0917
-    op: Any, dtype: Any, plan: Plan, case: Case, tallies: Dict[str, _Tally], call: str
+    op: Any, dtype: Any, plan: Plan, case: Case, tallies: Dict[str, Tally], call: str
 ) -> None:
     """Three runs of one case, and a verdict in each direction."""
     try:
@@ -145,11 +145,11 @@ def _check_case(  # noqa: PLR0917
     swayed: Optional[List[_Ran]] = None
     for direction in DIRECTIONS if low.backward else DIRECTIONS[:1]:
         three = tuple(getattr(ran, direction) for ran in (device, low, exact))
-        judged = _all_of(three, (), ties=op.name in TIED_INDICES)
+        judged = all_of(three, (), ties=op.name in TIED_INDICES)
         if judged.verdict == "WRONG":  # rare, so that the fourth run costs nothing
             swayed = _moved_runs(op, case, dtype, exact) if swayed is None else swayed
             more = [getattr(ran, direction) for ran in swayed]
-            judged = _all_of(three, more, ties=op.name in TIED_INDICES)
+            judged = all_of(three, more, ties=op.name in TIED_INDICES)
         tallies[direction].add(case.source, judged, call)
 
 
@@ -225,7 +225,7 @@ def _cotangent(output: Any, low: Any, dtype: Any) -> Any:
     return shaped.to(output.device)
 
 
-def _all_of(three: Sequence[List[Any]], moved: Sequence[List[Any]], *, ties: bool) -> Judged:
+def all_of(three: Sequence[List[Any]], moved: Sequence[List[Any]], *, ties: bool) -> Judged:
     """The worst verdict over all results of a call: the device's, the CPU's, float64's."""
     device, low, exact = three
     if len(device) != len(low):
