@@ -102,7 +102,7 @@ def _training(built: Built) -> List[Part]:
 
     def run() -> None:
         outputs = built.model(*built.args, **built.kwargs)
-        kept["loss"] = built.loss(outputs) if built.loss else _loss(outputs)
+        kept["loss"] = loss_of(built, outputs)
 
     def backward() -> None:
         kept["loss"].backward()
@@ -118,6 +118,11 @@ def _optimizer(built: Built, parameters: List[Any]) -> Any:
     import torch
 
     return built.optimizer(parameters) if built.optimizer else torch.optim.AdamW(parameters)
+
+
+def loss_of(built: Built, outputs: Any) -> Any:
+    """The workload's loss of its outputs; raises Problem when there is nothing to make one of."""
+    return built.loss(outputs) if built.loss else _loss(outputs)
 
 
 def _loss(outputs: Any) -> Any:
