@@ -168,6 +168,15 @@ class OpSupport(Record):
     has_meta: bool = False
 
 
+class ClassCount(Record):
+    """Of one workload on the target: operators of one class, and their calls."""
+
+    workload: str
+    support: SupportClass
+    ops: tuple[str, ...]
+    calls: int
+
+
 class QueuedKernel(Record):
     """A kernel to write: how often it is called, its share of time where that was profiled."""
 
@@ -216,6 +225,7 @@ class WorkloadMap(RecordFile):
     ops: tuple[OpUse, ...] = ()
     composites: tuple[Composite, ...] = ()
     supports: tuple[OpSupport, ...] = ()
+    coverage: tuple[ClassCount, ...] = ()
     queue: tuple[QueueEntry, ...] = ()
     blocked: tuple[Blocked, ...] = ()
     suggestions: tuple[str, ...] = ()

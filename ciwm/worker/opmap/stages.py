@@ -14,6 +14,7 @@ Observer = Callable[[Mapping[str, Any], Emit], None]
 STAGES = {
     "build": "building",
     "census": "census",
+    "facts": "facts",
     "ghost": "ghost",
     "intensity": "intensity",
     "manifest": "manifest",
