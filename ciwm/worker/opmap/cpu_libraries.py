@@ -72,7 +72,7 @@ def counted(lines: List[str]) -> List[Dict[str, Any]]:
 
 
 def _onednn(line: str) -> Any:
-    """`onednn_verbose,v1,primitive,exec,cpu,matmul,brg_matmul:avx2,...,0.0229` has ms at its end."""
+    """`onednn_verbose,v1,primitive,exec,cpu,matmul,brg:avx2,...,0.0229` ends with its ms."""
     parts = line.split(",")
     if parts[0] not in ("onednn_verbose", "dnnl_verbose") or "exec" not in parts:
         return None
