@@ -19,9 +19,9 @@ from ciwm.records.opmap import (
     MappedWorkload,
     MapProblem,
     MapStage,
-    Provenance,
     WorkloadMap,
 )
+from ciwm.records.opmap_provenance import Provenance
 
 if TYPE_CHECKING:
     from ciwm.opmap.making import MapRequest

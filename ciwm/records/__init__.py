@@ -1,41 +1,5 @@
 """Frozen models of every file ciwm writes.
 
-from ciwm.records.base import Record, RecordFile, parse_record, read_record
-from ciwm.records.build import BuildRecord, Revision
-from ciwm.records.bump import BumpReport, Stage
-from ciwm.records.calibration import Calibration, SeriesCalibration, WayOut
-from ciwm.records.environment import Accelerator, Difference, Environment
-from ciwm.records.factorial import Attribution, FactorialRun
-from ciwm.records.manifest import Manifest
-from ciwm.records.opmap import WorkloadMap
-from ciwm.records.opmap_diff import MapDiff
-from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
-from ciwm.records.sync import SyncReport
-from ciwm.records.trust import Trust
-from ciwm.records.verdict import (
-    SEVERITY,
-    Confirmation,
-    LaunchCount,
-    SeriesVerdict,
-    TailVerdict,
-    Verdict,
-    Waived,
-)
-
-FILES: tuple[type[RecordFile], ...] = (
-    Environment,
-    BuildRecord,
-    Run,
-    SyncReport,
-    Verdict,
-    BumpReport,
-    Calibration,
-    FactorialRun,
-    Attribution,
-    WorkloadMap,
-    Manifest,
-    MapDiff,
-)
 Each name is loaded when it is first asked for: a model costs a millisecond to make, and a command
 that prints one record need not make the fifty others.
 """
@@ -51,6 +15,9 @@ if TYPE_CHECKING:
     from ciwm.records.environment import Accelerator, Difference, Environment
     from ciwm.records.factorial import Attribution, FactorialRun
     from ciwm.records.files import FILES
+    from ciwm.records.manifest import Manifest
+    from ciwm.records.opmap import WorkloadMap
+    from ciwm.records.opmap_diff import MapDiff
     from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
     from ciwm.records.sync import SyncReport
     from ciwm.records.trust import Trust
@@ -72,6 +39,9 @@ _MODULES = {
     "environment": ("Accelerator", "Difference", "Environment"),
     "factorial": ("Attribution", "FactorialRun"),
     "files": ("FILES",),
+    "manifest": ("Manifest",),
+    "opmap": ("WorkloadMap",),
+    "opmap_diff": ("MapDiff",),
     "run": ("SIDES", "Arm", "Launch", "Plan", "Run", "Samples", "Series", "Side", "Telemetry"),
     "sync": ("SyncReport",),
     "trust": ("Trust",),
