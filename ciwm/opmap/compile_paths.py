@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from ciwm.records.base import Record
 from ciwm.records.opmap_compile import (
     ExportPath,
     Graphs,
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
     from ciwm.opmap.observe import Observed
     from ciwm.records import WorkloadMap
-    from ciwm.records.base import Record
 
 
 def workload_compile(workload: str, observed: Observed) -> WorkloadCompile | None:
@@ -39,7 +39,10 @@ def workload_compile(workload: str, observed: Observed) -> WorkloadCompile | Non
     )
 
 
-def _made[MadeT: Record](kind: type[MadeT], line: dict[str, Any] | None) -> MadeT | None:
+MadeT = TypeVar("MadeT", bound=Record)
+
+
+def _made(kind: type[MadeT], line: dict[str, Any] | None) -> MadeT | None:
     return None if line is None else kind.model_validate(_fields(line))
 
 

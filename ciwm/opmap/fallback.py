@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
+from ciwm.gate_config import matches
 from ciwm.opmap.libraries import library_of
 from ciwm.records.opmap_diff import MapChange
 from ciwm.records.opmap_fallback import FallbackOp, HiddenCopy, LibraryUse, WorkloadFallbacks
@@ -142,8 +143,6 @@ def _worst(uses: Sequence[tuple[str, FallbackOp]]) -> str:
 
 def over_budget(head: WorkloadMap, budgets: Sequence[FallbackBudget]) -> Iterator[MapChange]:
     """Workloads whose profiled fallbacks exceed their budget, in calls a step or time share."""
-    from ciwm.gate_config import matches  # noqa: PLC0415  with budgets only
-
     phases = {one.id: one.workload for one in head.workloads}
     for one in head.fallbacks:
         names = (one.workload, phases.get(one.workload, one.workload))

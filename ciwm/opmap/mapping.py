@@ -11,6 +11,7 @@ from ciwm.opmap.coverage import Coverage, covered
 from ciwm.opmap.making import Making
 from ciwm.opmap.manifests import native_ops
 from ciwm.opmap.observe import Observed, observe
+from ciwm.opmap.on_device import device_parts
 from ciwm.opmap.seen import said
 from ciwm.opmap.subjects import INTERPRETER, declared_workloads, subjects
 from ciwm.opmap.suggest import suggestions
@@ -77,6 +78,7 @@ def _written(making: Making, coverage: Coverage) -> WorkloadMap:
         coverage=coverage.coverage,
         queue=coverage.queue,
         blocked=coverage.blocked,
+        **device_parts(making),
         suggestions=suggestions(declared) if request.suggest else (),
         problems=tuple(making.problems),
         warnings=tuple(making.warnings),

@@ -77,7 +77,7 @@ def counting(counted: Counted) -> Any:
     """A context in which every collective of this process is counted."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    class Counting(TorchDispatchMode):  # type: ignore[misc,unused-ignore]  torch is not typed here
+    class Counting(TorchDispatchMode):  # type: ignore[misc]  # torch is not typed here
         @classmethod
         def ignore_compile_internals(cls) -> bool:
             """A mode without this turns torch.compile off for good."""

@@ -65,7 +65,7 @@ class Ranks:
         """Whether a result holds these numbers, as far as its dtype can; bool means not zero."""
         got = tensor.cpu()
         if got.dtype == self.torch.bool:
-            return got.tolist() == [value != 0 for value in values]
+            return list(got.tolist()) == [value != 0 for value in values]
         numbers = got.to(self.torch.complex64).tolist()
         return all(abs(number - value) < 1e-2 for number, value in zip(numbers, values))  # noqa: PLR2004
 

@@ -111,7 +111,7 @@ def _program(case: _Case) -> Any:
     """The exported forward pass of the model as it is deployed."""
     import torch
 
-    class Plain(torch.nn.Module):  # type: ignore[misc,unused-ignore]  torch is not typed here
+    class Plain(torch.nn.Module):  # type: ignore[misc]  # torch is not typed here
         """The model with nothing but tensors as its result: caches cannot be exported."""
 
         def __init__(self, model: Any) -> None:

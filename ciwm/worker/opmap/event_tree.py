@@ -46,7 +46,7 @@ class Fallbacks(NamedTuple):
     """Operators that fell back: calls, and time in us not counted twice where they nest."""
 
     calls: Counter[str]
-    time_us: Counter[str]
+    time_us: Dict[str, float]
 
 
 def rows_of(events: Sequence[Any]) -> List[Row]:
@@ -68,9 +68,9 @@ def fallbacks(rows: Sequence[Row]) -> Fallbacks:
     fell = sorted({row.parent for row in rows if row.name == TO_CPU and row.parent >= 0})
     inner = {place for place in fell if _above(rows, place) & set(fell)}
     calls: Counter[str] = Counter(rows[place].name for place in fell)
-    time_us: Counter[str] = Counter()
+    time_us = {rows[place].name: 0.0 for place in fell}
     for place in fell:
-        time_us[rows[place].name] += 0 if place in inner else rows[place].time_us
+        time_us[rows[place].name] += 0.0 if place in inner else rows[place].time_us
     return Fallbacks(calls, time_us)
 
 
