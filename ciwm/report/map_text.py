@@ -8,6 +8,7 @@ from rich.text import Text
 
 from ciwm.report.escape import visible
 from ciwm.report.figures import plural
+from ciwm.report.map_device import show_device
 from ciwm.report.map_words import (
     changed_totals,
     intensity_words,
@@ -33,6 +34,7 @@ def show_map(found: WorkloadMap, console: Console, diff: MapDiff | None = None) 
     _workloads(found, console)
     _supports(found, console)
     _queue(found, console)
+    show_device(found, console)
     for title, lines in (
         ("Problems", [f"{p.workload or 'all'}: {p.stage}: {p.detail}" for p in found.problems]),
         ("Suggestions", found.suggestions),

@@ -81,7 +81,7 @@ def spread(tensor: Any) -> Any:
     shape = [n + 1 for n in tensor.shape[:-1]] + [3 * tensor.shape[-1] + 5]
     buffer = torch.zeros(shape, dtype=tensor.dtype)
     where = [slice(1, None) for _ in tensor.shape[:-1]] + [slice(5, None, 3)]
-    view = buffer[(*inner, slice(5, None, 3))]
+    view = buffer[tuple(where)]
     return view.copy_(tensor)
 
 
