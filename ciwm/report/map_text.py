@@ -68,7 +68,8 @@ def show_diff(diff: MapDiff, console: Console) -> None:
 def _origin(found: WorkloadMap) -> str:
     source = found.provenance
     target = f", target {source.target}" if source.target else ""
-    return f"torch {source.torch} ({source.interpreter}){target}; seen by the {source.capture}"
+    seen = f"; seen by the {source.capture}" if source.capture else ""
+    return f"torch {source.torch} ({source.interpreter}){target}{seen}"
 
 
 def _workloads(found: WorkloadMap, console: Console) -> None:

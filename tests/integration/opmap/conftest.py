@@ -10,7 +10,7 @@ import os
 import shutil
 import sys
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +32,6 @@ class Bed:
 
     folder: Path
     site: Site
-    library: str = ""
-    seen: dict[str, Observed] = field(default_factory=dict)
 
     def write(self, name: str, text: str) -> None:
         path = self.folder / name
@@ -49,10 +47,10 @@ class Bed:
     def observe(
         self, stage: str, subject: Subject, options: Mapping[str, Any] | None = None
     ) -> Observed:
-        return observe(stage, subject, self.site, {"library": self.library, **(options or {})})
+        return observe(stage, subject, self.site, options)
 
     def observe_all(self, stage: str, subjects: Sequence[Subject]) -> dict[str, Observed]:
-        return observe_all(stage, subjects, self.site, {"library": self.library})
+        return observe_all(stage, subjects, self.site)
 
 
 @pytest.fixture(scope="session")
@@ -66,10 +64,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(seen.lines[0]["library"])
 
 
-@pytest.fixture
-def bed(tmp_path: Path, library: str) -> Bed:
-    (tmp_path / "w").mkdir()
-    return Bed(tmp_path / "w", site_in(tmp_path, tmp_path / "w"), library)
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory: pytest.TempPathFactory, library: str) -> Bed:
+    """A folder for all tests of a file: they may share what was observed."""
+    assert library
+    folder = tmp_path_factory.mktemp("map")
+    (folder / "w").mkdir()
+    return Bed(folder / "w", site_in(folder, folder / "w"))
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ from ciwm.records.opmap import ClassCount, MapProblem
 from tests import map_examples as examples
 
 if TYPE_CHECKING:
+    from ciwm.gate_config import BlockOn
     from ciwm.records.opmap_diff import MapChange, MapDiff
 
-ALL = ("coverage", "correctness")
+ALL: tuple[BlockOn, ...] = ("coverage", "correctness")
 
 
 def healthy(**changes: Any) -> Any:

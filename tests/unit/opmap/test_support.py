@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ciwm.opmap.seen import SeenOps
-from ciwm.opmap.support import Fact, supports
+from ciwm.opmap.seen import Fact, SeenOps
+from ciwm.opmap.support import supports
 from tests.map_examples import manifest
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def seen(*ops: str, kind: str = "L", **composites: tuple[str, ...]) -> SeenOps:
         counts=dict.fromkeys(ops, 2),
         composites={f"aten::{name}": leaves for name, leaves in composites.items()},
         broken={},
+        facts={},
     )
 
 
@@ -54,6 +55,7 @@ def test_a_fallback_that_the_cpu_refuses_is_broken() -> None:
         counts={"aten::cumsum.out": 1},
         composites={},
         broken={"aten::cumsum.out": "not implemented for Half"},
+        facts={},
     )
     (found,) = supports(manifest(), {"w": refused}, {})
     assert found.support == "fallback-broken"
