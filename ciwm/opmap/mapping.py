@@ -10,6 +10,7 @@ from ciwm.opmap.coverage import Coverage, covered
 from ciwm.opmap.making import Making
 from ciwm.opmap.manifests import native_ops
 from ciwm.opmap.observe import Observed
+from ciwm.opmap.on_device import device_parts
 from ciwm.opmap.seen import said
 from ciwm.opmap.subjects import declared_workloads, subjects
 from ciwm.opmap.suggest import suggestions
@@ -46,6 +47,7 @@ def make_map(request: MapRequest) -> WorkloadMap:
 
 def _written(making: Making, coverage: Coverage) -> WorkloadMap:
     request = making.request
+    on_device = device_parts(making)  # before the problems and the software are read
     uses = [use for each in making.ops("census").values() for use in each.uses]
     declared = declared_workloads(request.config)
     return WorkloadMap(
@@ -58,6 +60,7 @@ def _written(making: Making, coverage: Coverage) -> WorkloadMap:
         coverage=coverage.coverage,
         queue=coverage.queue,
         blocked=coverage.blocked,
+        **on_device,
         suggestions=suggestions(declared) if request.suggest else (),
         problems=tuple(making.problems),
         warnings=tuple(making.warnings),

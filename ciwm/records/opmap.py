@@ -7,6 +7,10 @@ from typing import Literal
 from pydantic import Field
 
 from ciwm.records.base import Record, RecordFile
+from ciwm.records.opmap_communication import Communication
+from ciwm.records.opmap_compile import WorkloadCompile
+from ciwm.records.opmap_correctness import Correctness
+from ciwm.records.opmap_fallback import WorkloadFallbacks
 from ciwm.records.opmap_provenance import Provenance
 from ciwm.records.run import ExitReason
 
@@ -209,6 +213,10 @@ class WorkloadMap(RecordFile):
     coverage: tuple[ClassCount, ...] = ()
     queue: tuple[QueueEntry, ...] = ()
     blocked: tuple[Blocked, ...] = ()
+    fallbacks: tuple[WorkloadFallbacks, ...] = ()
+    correctness: Correctness | None = None
+    communication: Communication | None = None
+    compile_paths: tuple[WorkloadCompile, ...] = ()
     suggestions: tuple[str, ...] = ()
     problems: tuple[MapProblem, ...] = ()
     warnings: tuple[str, ...] = Field(default=())
