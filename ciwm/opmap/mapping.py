@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ciwm import __version__
 from ciwm.opmap.coverage import Coverage, covered
@@ -41,13 +41,15 @@ def make_map(request: MapRequest) -> WorkloadMap:
         making.run("intensity", "intensity")
     if "ghost" in request.stages and request.manifest is not None:
         making.run("ghost", "ghost", {"native": native_ops(request.manifest)})
-    coverage = covered(making) if making.ops("census") or making.ops("ghost") else Coverage()
-    return _written(making, coverage)
+    on_device = device_parts(making)
+    coverage = Coverage()
+    if making.ops("census") or making.ops("ghost"):
+        coverage = covered(making, on_device.get("fallbacks", ()))
+    return _written(making, coverage, on_device)
 
 
-def _written(making: Making, coverage: Coverage) -> WorkloadMap:
+def _written(making: Making, coverage: Coverage, on_device: dict[str, Any]) -> WorkloadMap:
     request = making.request
-    on_device = device_parts(making)  # before the problems and the software are read
     uses = [use for each in making.ops("census").values() for use in each.uses]
     declared = declared_workloads(request.config)
     return WorkloadMap(

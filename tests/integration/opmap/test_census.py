@@ -61,7 +61,7 @@ def seen(bed: Bed) -> dict[str, Observed]:
     """All workloads of this file, observed in one process, as a map does it."""
     for name, text in (("mlp", MLP), ("conv", CONV), ("custom", CUSTOM), ("step", STEP)):
         bed.write(f"{name}.py", text)
-    step = {"entry": "step", "callable": "step", "params": {"n": 4}}
+    step: dict[str, Any] = {"entry": "step", "callable": "step", "params": {"n": 4}}
     return bed.observe_all(
         "census",
         [
