@@ -33,6 +33,7 @@ from ciwm.records import (
 )
 from ciwm.records.factorial import FactorialLaunch, Part, SeriesAttribution
 from ciwm.records.sync import (
+    Additive,
     Ahead,
     Behind,
     Carried,
@@ -40,8 +41,10 @@ from ciwm.records.sync import (
     ClassCost,
     ConflictedFile,
     Conflicts,
+    Deleted,
     Downstream,
     Hunk,
+    Intrusive,
     Overlap,
     Shape,
     Upstream,
@@ -307,6 +310,9 @@ def sync(**changes: Any) -> SyncReport:
             binaries=1,
             lines_added=5120,
             lines_removed=388,
+            additive=Additive(files=41, lines_added=4210),
+            intrusive=Intrusive(files=30, lines_added=910, lines_removed=327),
+            deleted=Deleted(files=2, lines_removed=61),
             classes=(
                 ClassCost(name="kernels", files=21, lines_added=3310, lines_removed=12),
                 ClassCost(name="tests", files=18, lines_added=940, lines_removed=31),

@@ -18,8 +18,12 @@ def sync_cost(
     culprits_s: float = 0,
     *,
     history_s: float | None = None,
+    pulls: bool = False,
 ) -> SyncReport:
-    """The sync report of one side of a bump, judged by the policy of the base."""
+    """The sync report of one side of a bump, judged by the policy of the base.
+
+    With `pulls`, GitHub is asked how ours fare upstream.
+    """
     from ciwm.policy.sync_gate import judged  # noqa: PLC0415
     from ciwm.upstream.classes import path_classifier  # noqa: PLC0415
     from ciwm.upstream.report import sync_report  # noqa: PLC0415
@@ -33,6 +37,10 @@ def sync_cost(
         culprits_s=culprits_s,
         history_s=history_s,
     )
+    if pulls:
+        from ciwm.story.sync_pulls import with_pulls  # noqa: PLC0415
+
+        report = with_pulls(report, bump.repository, bump.config.upstream)
     shown = report.upstream.model_copy(update={"ref": bump.upstream_name})
     ours = report.downstream.model_copy(update={"ref": downstream.ref})
     named = report.model_copy(update={"upstream": shown, "downstream": ours})

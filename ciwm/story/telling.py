@@ -108,11 +108,15 @@ def _sync(story: Story) -> None:
         return
     with story.stage("sync"):
         effort = bump.config.sync
+        pulls = effort.pulls and bump.config.upstream.github is not None
+        history_s = effort.wanted_history_s
         story.sync = sync_cost(
-            bump, bump.upstream, bump.head, effort.culprits_s, history_s=effort.history_s
+            bump, bump.upstream, bump.head, effort.culprits_s, history_s=history_s, pulls=pulls
         )
         same = bump.head.sha == bump.base.sha
-        story.sync_base = story.sync if same else sync_cost(bump, bump.upstream, bump.base)
+        story.sync_base = (
+            story.sync if same else sync_cost(bump, bump.upstream, bump.base, pulls=pulls)
+        )
         _save(story, "sync-base.json", story.sync_base.to_json())
         _save(story, "sync.json", story.sync.to_json())
     if _over_budget(story) and story.stages[-1].status == "done":

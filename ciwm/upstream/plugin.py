@@ -16,6 +16,7 @@ from ciwm.upstream.drift.index import no_collection
 from ciwm.upstream.drift.prepare import Prepared, prepare
 from ciwm.upstream.drift.tree import GitTree
 from ciwm.upstream.names import readable_text
+from ciwm.upstream.pin_moves import pin_moved_back
 from ciwm.upstream.pins import read_pin
 from ciwm.upstream.reading import read
 from ciwm.upstream.setting import repository_name
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from ciwm.config import PinConfig, UpstreamConfig
     from ciwm.git import Repository
+    from ciwm.records.sync_gate import PinMove
     from ciwm.upstream.drift.compare import Compared
     from ciwm.upstream.drift.pair import Worlds
 
@@ -40,6 +42,7 @@ class Lane:
     name: str
     source: str
     side: Side
+    moved_back: PinMove | None = None
 
 
 def is_plugin(config: UpstreamConfig) -> bool:
@@ -96,7 +99,10 @@ def _lane(
         return Lane(name, "folder", folder_side(root / pin.folder))
     found = read_pin(repository, ours, pin)
     package = pin.package or next(iter(config.packages), "")
-    return Lane(name, found.source, source.pinned(found, package))
+    side = source.pinned(found, package)
+    clone = source.repository  # there is one: pinned() asks for it
+    back = pin_moved_back(repository, ours, pin, clone, package) if clone else None
+    return Lane(name, found.source, side, back)
 
 
 @dataclass(frozen=True)
@@ -199,6 +205,7 @@ def _lane_record(lane: Lane, target: Side, found: Compared) -> PinLane:
         days=days_between(lane.side.committed_at, target.committed_at),
         hard=hard,
         soft=len(found.findings) - hard,
+        moved_back=lane.moved_back,
     )
 
 
