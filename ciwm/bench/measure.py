@@ -143,6 +143,7 @@ class _Bench:
             workloads={one.id: one for one in selected(self.asked.config, self.asked.only)},
             host=self.asked.environment,
             lock=self.directory.lock,
+            bench=self.asked.config.bench,
             stop=self.stop,
             say=self.say,
         )

@@ -6,8 +6,9 @@ from ciwm.records.bump import BumpReport, Stage
 from ciwm.records.calibration import Calibration, SeriesCalibration, WayOut
 from ciwm.records.environment import Accelerator, Difference, Environment
 from ciwm.records.factorial import Attribution, FactorialRun
-from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
+from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side
 from ciwm.records.sync import SyncReport
+from ciwm.records.telemetry import HostTelemetry, Telemetry
 from ciwm.records.trust import Trust
 from ciwm.records.verdict import (
     SEVERITY,
@@ -45,6 +46,7 @@ __all__ = [
     "Difference",
     "Environment",
     "FactorialRun",
+    "HostTelemetry",
     "Launch",
     "LaunchCount",
     "Plan",
