@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 
-pytest_plugins = ("tests.github_bed.fixtures",)
+pytest_plugins = ("tests.github_bed.fixtures", "tests.nvml")
 
 
 def pytest_configure() -> None:

@@ -8,6 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from ciwm.bench.cards import alone_on, cards_for, hidden
+from ciwm.launch.clocks import held_clocks
 from ciwm.launch.sampling import sampler
 from ciwm.launch.worker_job import Order, Site
 from ciwm.launch.worker_process import Limits, run_launch
@@ -49,6 +50,7 @@ class BlockRunner:
         asked = time.monotonic()
         with (
             alone_on(cards, deadline, self.say, self.stop) as held,
+            held_clocks(cards, self.say),
             sampler(cards, self.bench.telemetry_hz) as watching,
         ):
             waited_s = time.monotonic() - asked

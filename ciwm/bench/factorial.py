@@ -14,6 +14,7 @@ from ciwm.bench.plan import selected
 from ciwm.bench.run_directory import held, refuse_used
 from ciwm.devices import describe_host
 from ciwm.errors import BuildError, DeviceError
+from ciwm.launch.clocks import held_clocks
 from ciwm.launch.files import refuse_unlistable, write_atomically
 from ciwm.launch.sampling import sampler
 from ciwm.launch.series import family
@@ -83,7 +84,7 @@ def measure_factorial(
             family=tests,
             workloads=tuple(one.id for one in workloads),
             workloads_from=request.workloads_from,
-            arms=_arms(request, host := describe_host()),
+            arms=_arms(request, host := describe_host(request.config.bench.lock_clocks)),
             complete=False,
             stopped_because="not ended yet",
         )
@@ -147,6 +148,7 @@ class _Measuring:
         hz = self.request.config.bench.telemetry_hz
         with (
             alone_on(cards, self._deadline, self.say, self.stop) as locks,
+            held_clocks(cards, self.say),
             sampler(cards, hz) as watching,
         ):
             order = factorial_order(self.record.seed, workload.id, block, 0)

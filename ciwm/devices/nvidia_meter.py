@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ciwm.devices.meter import Errors, Gone, Reading
-from ciwm.devices.nvml import lacking, optional, whole_card
+from ciwm.devices.nvml import handle_of, lacking, optional, whole_card
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ class NvidiaMeter:
         self._nvml: Any = pynvml
         try:
             pynvml.nvmlInit()
-            self._handle = _handle(pynvml, index, uuid)
+            self._handle = handle_of(pynvml, index, uuid)
             self._card = whole_card(pynvml, self._handle)
             self._events = self._event_set()
         except pynvml.NVMLError as error:
@@ -66,21 +66,17 @@ class NvidiaMeter:
 
     def errors(self) -> Errors:
         """ECC errors since the driver was loaded."""
-        kinds = (
-            self._nvml.NVML_MEMORY_ERROR_TYPE_CORRECTED,
-            self._nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED,
-        )
-        volatile = self._nvml.NVML_VOLATILE_ECC
-        return Errors(
-            *(
-                self._asked(
-                    lambda kind=kind: self._nvml.nvmlDeviceGetTotalEccErrors(
-                        self._card, kind, volatile
-                    ),
-                    None,
-                )
-                for kind in kinds
+        nvml = self._nvml
+
+        def count(kind: Any) -> Any:
+            volatile = nvml.NVML_VOLATILE_ECC
+            return self._asked(
+                lambda: nvml.nvmlDeviceGetTotalEccErrors(self._card, kind, volatile), None
             )
+
+        return Errors(
+            count(nvml.NVML_MEMORY_ERROR_TYPE_CORRECTED),
+            count(nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED),
         )
 
     def events(self) -> tuple[int, ...]:
@@ -144,9 +140,3 @@ def reader(binding: Any) -> Callable[[Any], int]:
             return int(binding.nvmlDeviceGetCurrentClocksThrottleReasons(card))
 
     return read
-
-
-def _handle(binding: Any, index: int, uuid: str | None) -> Any:
-    if uuid is not None:
-        return binding.nvmlDeviceGetHandleByUUID(uuid)
-    return binding.nvmlDeviceGetHandleByIndex(index)

@@ -53,6 +53,13 @@ def optional(binding: Any, read: Callable[[], T]) -> T | None:
         return None
 
 
+def handle_of(binding: Any, index: int, uuid: str | None) -> Any:
+    """The handle of a card, or of a MIG instance; raises the binding's NVMLError."""
+    if uuid is not None:
+        return binding.nvmlDeviceGetHandleByUUID(uuid)
+    return binding.nvmlDeviceGetHandleByIndex(index)
+
+
 def whole_card(binding: Any, handle: Any) -> Any:
     """The card that a MIG instance is a part of; any other handle as it is."""
     found = optional(binding, lambda: binding.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(handle))

@@ -5,7 +5,8 @@ keeps off the launches' CPUs where it may, and appends JSON lines to a file a la
 its request pipe does: told so, or because its controller died, by SIGKILL too.
 
 fd 0  JSON lines: first the request, with `path` (of imports), `hz`, `controller` (a pid) and
-      `cards` ({"index", "vendor", "uuid"} each); then {"out": FILE} as a launch begins, {} at its end
+      `cards` ({"index", "vendor", "uuid"} each); then {"out": FILE} as a launch begins, {} as it
+      ends
 fd 1  a line for each end of a launch: empty, or why its file is not whole
 out   {"kind": "start" | "card" | "host" | "errors" | "event" | "problem" | "end", "at_s": ...}
       `at_s` is monotonic time; a `problem` names the card it is about

@@ -183,7 +183,7 @@ def _shares(lines: Sequence[dict[str, Any]], name: str) -> dict[str, float | Non
 def _others(lines: Sequence[dict[str, Any]], cpu_s: float) -> float | None:
     """CPUs' worth of work that was not the launch's, on average."""
     span_s = lines[-1]["at_s"] - lines[0]["at_s"]
-    busy_s = _risen(lines, "busy_s")
+    busy_s: float | None = _risen(lines, "busy_s")
     if busy_s is None or span_s <= 0:
         return None
     return round(max(busy_s - cpu_s, 0.0) / span_s, 2)
