@@ -51,7 +51,7 @@ class Owners:
             name = name or stat[0]
             if at == self._controller:
                 return Owner("own", name)
-            if stat[1] <= 1:
+            if stat[1] == 0:
                 break
             at = stat[1]
         return Owner("foreign", name) if self._uses_a_card(pid) else HIDDEN

@@ -57,11 +57,16 @@ def _on_card(window: Telemetry, highest: int, rules: VoidConfig) -> Iterator[str
             if not any(matches(name, pattern) for pattern in rules.tolerate):
                 yield f"another process on {card}" + (f" ({name})" if name else "")
     for reason in window.throttle_reasons:
-        if any(matches(reason, pattern) for pattern in rules.throttle):
+        if any(matches(_plain(reason), pattern) for pattern in rules.throttle):
             yield f"{card} was throttled ({reason})"
     if window.ecc_uncorrected:
         yield f"{card} had memory errors that ECC could not correct"
     yield from _off_clock(window, highest, rules)
+
+
+def _plain(reason: str) -> str:
+    """A reason in our spelling; nvidia-smi writes "SW Thermal Slowdown"."""
+    return reason.lower().replace(" ", "_")
 
 
 def _off_clock(window: Telemetry, highest: int, rules: VoidConfig) -> Iterator[str]:
