@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from ciwm.config_bench import BenchConfig
 from ciwm.config_mistakes import explained
 from ciwm.config_pulls import PullsConfig
 from ciwm.config_section import Section, read_toml, with_percent
@@ -29,6 +30,7 @@ Phase = Literal[
 Scalar = str | int | float | bool
 
 __all__ = [
+    "BenchConfig",
     "BlockOn",
     "BuildConfig",
     "Config",
@@ -334,6 +336,8 @@ class Config(Section):
     """How a revision is built."""
     workload: tuple[WorkloadConfig, ...] = ()
     """What is measured."""
+    bench: BenchConfig = BenchConfig()
+    """How launches are watched."""
     gate: GateConfig = GateConfig()
     """What blocks."""
     sync: SyncConfig = SyncConfig()

@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ciwm.errors import DeviceError
-from ciwm.launch.locks import CPU, card_lock
+from ciwm.launch.locks import CPU, card_lock, card_name
 
 if TYPE_CHECKING:
     import threading
@@ -28,7 +28,7 @@ def alone_on(
 
     `deadline` is monotonic time. Raises DeviceError when one is not free by then.
     """
-    names = sorted(f"{card.vendor}-{card.uuid or card.index}" for card in cards) or [CPU]
+    names = sorted(map(card_name, cards)) or [CPU]
     with contextlib.ExitStack() as stack:
         yield [
             stack.enter_context(

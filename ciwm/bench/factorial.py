@@ -14,7 +14,9 @@ from ciwm.bench.plan import selected
 from ciwm.bench.run_directory import held, refuse_used
 from ciwm.devices import describe_host
 from ciwm.errors import BuildError, DeviceError
+from ciwm.launch.clocks import held_clocks
 from ciwm.launch.files import refuse_unlistable, write_atomically
+from ciwm.launch.sampling import sampler
 from ciwm.launch.series import family
 from ciwm.launch.worker_job import Order, Site
 from ciwm.launch.worker_process import Limits, run_launch
@@ -82,7 +84,7 @@ def measure_factorial(
             family=tests,
             workloads=tuple(one.id for one in workloads),
             workloads_from=request.workloads_from,
-            arms=_arms(request, host := describe_host()),
+            arms=_arms(request, host := describe_host(request.config.bench.lock_clocks)),
             complete=False,
             stopped_because="not ended yet",
         )
@@ -143,7 +145,12 @@ class _Measuring:
 
     def _block(self, workload: WorkloadConfig, block: int) -> None:
         cards = cards_for(workload, self.host)
-        with alone_on(cards, self._deadline, self.say, self.stop) as locks:
+        hz = self.request.config.bench.telemetry_hz
+        with (
+            alone_on(cards, self._deadline, self.say, self.stop) as locks,
+            held_clocks(cards, self.say),
+            sampler(cards, hz) as watching,
+        ):
             order = factorial_order(self.record.seed, workload.id, block, 0)
             for position, cell in enumerate(order):
                 limits = Limits(
@@ -151,6 +158,7 @@ class _Measuring:
                     stop=self.stop,
                     keep_open=(*locks, self.directory.lock.fileno),
                     variables=hidden(cards, self.host),
+                    sampler=watching,
                 )
                 launch = self._launch(workload, cell, (block, position), limits)
                 self.launches.append(launch)

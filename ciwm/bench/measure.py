@@ -49,7 +49,7 @@ def measure(
     full.
     """
     refuse_unlistable(request.directory.absolute(), "the folder of the run")
-    host = describe_host()
+    host = describe_host(request.config.bench.lock_clocks)
     now = datetime.now(timezone.utc)
     plan, files = make_plan(request)
     for workload in selected(request.config, request.only):
@@ -85,7 +85,7 @@ def resume(
         raise UsageError(f"there is no run in {path}")
     with held(path) as directory:
         asked, plan = directory.request(), directory.plan()
-        refuse_changes(asked, config, describe_host())
+        refuse_changes(asked, config, describe_host(asked.config.bench.lock_clocks))
         if budget_s is not None:
             asked = with_budget(asked, budget_s)
         bench = _Bench(directory, asked, plan, stop, on_progress)
@@ -143,6 +143,7 @@ class _Bench:
             workloads={one.id: one for one in selected(self.asked.config, self.asked.only)},
             host=self.asked.environment,
             lock=self.directory.lock,
+            bench=self.asked.config.bench,
             stop=self.stop,
             say=self.say,
         )

@@ -23,7 +23,7 @@ def factor(call: Call, names: tuple[str, ...]) -> int:
     from ciwm.policy.attribution import attribute  # noqa: PLC0415
 
     run, path = _measured(call, names)
-    found = attribute(run)
+    found = attribute(run, call.config.gate.void)
     write_atomically(path / "attribution.json", found.to_json())
     _show(call, found)
     call.shown.say(f"run: {path / 'factorial.json'} ({run.stopped_because})")

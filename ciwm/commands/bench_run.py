@@ -168,7 +168,7 @@ def told(call: Call, run: Run, path: Path) -> int:
     if call.options["as_json"]:
         click.echo(run.to_json(), nl=False)
     else:
-        click.echo(run_text(run))
+        click.echo(run_text(run, call.config.gate.void))
     click.echo(f"run: {path / 'run.json'} ({run.stopped_because})", err=True)
     next_step = f"ciwm bench --resume {path}" if interrupted else f"ciwm gate {path}"
     click.echo(f"next: {next_step}", err=True)

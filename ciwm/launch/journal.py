@@ -28,6 +28,7 @@ class Journal:
     error: tuple[str, str] | None = None
     ended: bool = False
     unreadable: int = 0
+    windows: list[tuple[float, float]] = field(default_factory=list)  # measured, in monotonic time
     _values: dict[tuple[str, str], list[float]] = field(default_factory=dict)
 
     @property
@@ -61,6 +62,9 @@ class Journal:
 
     def _take_clock(self, entry: dict[str, Any]) -> None:
         self.clocks[_words(entry["series"])] = _words(entry["clock"])
+
+    def _take_measured(self, entry: dict[str, Any]) -> None:
+        self.windows.append((float(entry["begun_s"]), float(entry["ended_s"])))
 
     def _take_samples(self, entry: dict[str, Any]) -> None:
         key = (_words(entry["series"]), _words(entry["metric"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ciwm.policy.device_remarks import remarks
 from ciwm.policy.first_guess import undetectable
 from ciwm.policy.thresholds import unused_rules
 from ciwm.policy.trial import GATED_TAIL
@@ -28,6 +29,7 @@ def problems(
         *unused_rules(run.plan, config),
         *undetectable(run.plan, config),
         *_launches(watch),
+        *remarks(run.launches),
         *_unplanned(run),
         *_order(run),
         *_tails(watch),
@@ -79,10 +81,14 @@ def _launches(watch: Watch) -> Iterator[str]:
                 )
         if tally.void_blocks:
             yield (
-                f"{name}: {tally.void_blocks} blocks discarded, void launches: "
+                f"{name}: {_blocks(tally.void_blocks)} discarded, void launches: "
                 f"{tally.void['base']} of base, {tally.void['head']} of head "
                 f"({_few(sorted(set(tally.void_reasons)))})"
             )
+
+
+def _blocks(count: int) -> str:
+    return "1 block" if count == 1 else f"{count} blocks"
 
 
 def _unplanned(run: Run) -> Iterator[str]:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from ciwm.records.environment import Accelerator, Difference, Environment
     from ciwm.records.factorial import Attribution, FactorialRun
     from ciwm.records.files import FILES
-    from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
+    from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side
     from ciwm.records.sync import SyncReport
+    from ciwm.records.telemetry import HostTelemetry, Telemetry
     from ciwm.records.trust import Trust
     from ciwm.records.verdict import (
         SEVERITY,
@@ -36,8 +37,9 @@ _MODULES = {
     "environment": ("Accelerator", "Difference", "Environment"),
     "factorial": ("Attribution", "FactorialRun"),
     "files": ("FILES",),
-    "run": ("SIDES", "Arm", "Launch", "Plan", "Run", "Samples", "Series", "Side", "Telemetry"),
+    "run": ("SIDES", "Arm", "Launch", "Plan", "Run", "Samples", "Series", "Side"),
     "sync": ("SyncReport",),
+    "telemetry": ("HostTelemetry", "Telemetry"),
     "trust": ("Trust",),
     "verdict": (
         "SEVERITY",
@@ -65,6 +67,7 @@ __all__ = [
     "Difference",
     "Environment",
     "FactorialRun",
+    "HostTelemetry",
     "Launch",
     "LaunchCount",
     "Plan",

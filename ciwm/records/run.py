@@ -9,6 +9,7 @@ from pydantic import AwareDatetime, FailFast, Field
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
 from ciwm.records.environment import Environment
+from ciwm.records.telemetry import HostTelemetry, Telemetry
 
 Side = Literal["base", "head"]
 SIDES: tuple[Side, Side] = ("base", "head")
@@ -60,21 +61,12 @@ class Samples(Record):
     values: Annotated[tuple[float, ...], FailFast()]  # of a million wrong ones, one is told
 
 
-class Telemetry(Record):
-    """What a card did during one launch; None where it could not be read."""
-
-    accelerator: int
-    sm_clock_min_mhz: int | None = None
-    sm_clock_max_mhz: int | None = None
-    temperature_max_c: int | None = None
-    power_max_w: float | None = None
-    memory_max_bytes: int | None = None
-    throttle_reasons: tuple[str, ...] = ()
-    foreign_pids: tuple[int, ...] = ()
-
-
 class Launch(Record):
-    """One fresh worker process: where it stood in the plan, what it measured, how it ended."""
+    """One fresh worker process: where it stood in the plan, what it measured, how it ended.
+
+    `telemetry` has an entry for each card it ran on; `telemetry_problem` says why some of it is
+    missing.
+    """
 
     number: int
     workload: str
@@ -90,6 +82,8 @@ class Launch(Record):
     warmup_iterations: int = 0
     samples: tuple[Samples, ...] = ()
     telemetry: tuple[Telemetry, ...] = ()
+    host: HostTelemetry | None = None
+    telemetry_problem: str = ""
     log: str = ""
 
 

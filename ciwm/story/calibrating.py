@@ -30,7 +30,7 @@ def known_calibration(
     """The newest calibration of this machine; a store that cannot be read is said, not fatal."""
     try:
         kept = open_store(config.store.url, repository).calibrations()
-        found = latest(kept, describe_host().fingerprint)
+        found = latest(kept, describe_host(config.bench.lock_clocks).fingerprint)
     except StoreError as error:
         say(f"no calibration of this machine: {error.message}")
         return None

@@ -70,6 +70,7 @@ def _measure(prepared: Prepared, series: str, schedule: Schedule, journal: Journ
     journal.write("clock", series=series, clock=name)
     gc.collect()
     result: Any = None
+    begun_s = time.monotonic()
     for number in range(schedule.iterations):
         del result
         result, seconds = clock.time(prepared.step)
@@ -77,6 +78,7 @@ def _measure(prepared: Prepared, series: str, schedule: Schedule, journal: Journ
             refuse_unrun(result)
         _keep(result, seconds, series, schedule, journal)
         journal.tick()
+    journal.write("measured", series=series, begun_s=begun_s, ended_s=time.monotonic())
     check_tensor(result)
     clock.check()
     if clock_name() != name:
