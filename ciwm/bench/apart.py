@@ -24,6 +24,8 @@ def joined(base: Sequence[Run], head: Sequence[Run], *, trusted: bool) -> Run:
 
     Raises UsageError where a series does not mean the same in all of them.
     """
+    if len({_has_workloads(run) for run in (*base, *head)}) > 1:
+        base, head = [_by_series(run) for run in base], [_by_series(run) for run in head]
     runs = (*head, *base)
     family = _family(runs)
     launches = tuple(_renumbered(_blocks(_of_side(base, "base"), _of_side(head, "head"))))
@@ -48,6 +50,31 @@ def joined(base: Sequence[Run], head: Sequence[Run], *, trusted: bool) -> Run:
         complete=True,
         stopped_because="the files hold no more",
     )
+
+
+def _has_workloads(run: Run) -> bool:
+    """Whether a launch may hold several series; other tools' files have a launch for each."""
+    return any(series.workload != series.series for series in run.plan.family)
+
+
+def _by_series(run: Run) -> Run:
+    """The run with a launch for each series, as other tools' files have it."""
+    names: dict[str, list[str]] = {}
+    for series in run.plan.family:
+        names.setdefault(series.workload, []).append(series.series)
+    family = tuple(one.model_copy(update={"workload": one.series}) for one in run.plan.family)
+    launches = tuple(
+        launch.model_copy(
+            update={
+                "workload": name,
+                "samples": tuple(one for one in launch.samples if one.series == name),
+            }
+        )
+        for launch in run.launches
+        for name in dict.fromkeys(names.get(launch.workload, ()))
+    )
+    plan = run.plan.model_copy(update={"family": family})
+    return run.model_copy(update={"plan": plan, "launches": launches})
 
 
 def _named(runs: Sequence[Run]) -> str:

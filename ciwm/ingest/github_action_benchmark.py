@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ciwm.errors import UsageError
-from ciwm.ingest.fields import Malformed, Node
+from ciwm.ingest.fields import Malformed, Node, decimal
 from ciwm.ingest.measured import Measured, Reading
 
 if TYPE_CHECKING:
@@ -35,6 +34,8 @@ _GO: dict[str, Better] = {
     "MB/s": "higher",
 }
 _AGGREGATE = "one value a run"
+_TIME = re.compile(r"(ns|us|µs|ms|s)/(?:iter|op)$")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
 def recognises(source: Source) -> bool:
@@ -98,19 +99,18 @@ def _chosen(runs: list[Node], commit: str) -> Node | None:
 def _entry(bench: Node, suite: str, tool: str) -> Measured:
     name, unit = bench["name"].text(), bench["unit"].text()
     series = f"{suite}/{name}" if suite else name
-    if tool == "pytest" and unit == "iter/sec":
-        unit = "iterations/s"
     value = bench["value"]
-    number = float(value.value) if _is_numeric_text(value.value) else value.number()
-    one = Measured(series, "value", unit, _better(tool, unit), ((number,),), aggregate=_AGGREGATE)
-    spread = bench.get("range")
-    return replace(one, aggregate=f"{_AGGREGATE} ({spread.value})") if spread is not None else one
-
-
-def _is_numeric_text(value: Any) -> bool:
-    return (
-        isinstance(value, str) and re.fullmatch(r"-?\d+(\.\d+)?([eE][+-]?\d+)?", value) is not None
-    )
+    # the custom tools take a number in quotes, too
+    quoted = isinstance(value.value, str)
+    number = decimal(value.text(), value.where) if quoted else value.number()
+    better, spread = _better(tool, unit), bench.get("range")
+    aggregate = f"{_AGGREGATE} ({spread.value})" if spread is not None else _AGGREGATE
+    timed = _TIME.match(unit)
+    if timed and better == "lower":
+        seconds = number * _SECONDS[timed[1]]
+        return Measured(series, "time", "s", "lower", ((seconds,),), aggregate=aggregate)
+    # the unit is all that tells its metrics apart, and so what a direction can be stated of
+    return Measured(series, unit, unit, better, ((number,),), aggregate=aggregate)
 
 
 def _better(tool: str, unit: str) -> Better | None:

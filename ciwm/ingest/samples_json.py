@@ -82,8 +82,8 @@ def _values(node: Node, name: str) -> tuple[float, ...]:
     if isinstance(node.value, list):
         if not node.value:
             raise Malformed(f"{name} has no values")
-        return tuple(Node(value, f"a value of {name}").number() for value in node.value)
-    return (Node(node.value, f"the value of {name}").number(),)
+        return tuple(Node(value, name).number() for value in node.value)
+    return (Node(node.value, name).number(),)
 
 
 def _is_numbers(value: object) -> bool:

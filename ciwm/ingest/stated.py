@@ -61,7 +61,7 @@ def _settled(measured: Iterable[Measured], stated: Stated, source: str) -> Itera
         named, config = stated.of(one.metric)
         if one.extra and not named:
             continue
-        yield _in_canonical_unit(one if config is None else as_stated(one, config, source))
+        yield _in_canonical_unit(one) if config is None else as_stated(one, config, source)
 
 
 def as_stated(one: Measured, config: MetricConfig, source: str) -> Measured:

@@ -90,7 +90,8 @@ def _samples(path: Path, expected: Sequence[Case], workload: WorkloadConfig) -> 
         if series is None:
             continue
         if one.failure and (config is not None or workload.format != OWN):
-            raise ResultError(f"{one.series}: {one.failure}" if one.series else one.failure)
+            name = f"{one.series}:" if one.series else series
+            raise ResultError(f"{name} {one.failure}")
         if config is None:
             continue
         if workload.format == OWN and len(one.launches) > 1:
