@@ -58,6 +58,13 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--require", envvar="CIWM_REQUIRE", is_flag=True, help="Exit 4 when the result is not posted."
 )
+@click.option(
+    "--confirms",
+    envvar="CIWM_CONFIRMS",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="A run of the same revisions from an earlier job: this job's run confirms what it found.",
+)
 @click.option("--seed", envvar="CIWM_SEED", type=click.IntRange(min=0), help="[default: random]")
 @click.option("--out", envvar="CIWM_OUT", type=FOLDER, help="Folder for records and report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the BumpReport and nothing else.")

@@ -147,6 +147,7 @@ def _series(
         confirmation=second,
         waiver=waiver,
         aggregate=case.aggregate,
+        needs_confirmation=found.needs_confirmation,
         **figures(trial, found.outcome),
         **seen_figures(case),
     )

@@ -90,6 +90,7 @@ class SeriesVerdict(Record):
     `base_runs` is false where base does not build or run, so that there is nothing to compare.
     `by_tail` says that the outcome is that of the slowest iterations and not of the P50.
     `aggregate` says of what each launch is one figure, where a tool kept no samples.
+    `needs_confirmation`: slower in this run, and blocks once a second run says the same.
     """
 
     series: str
@@ -119,6 +120,7 @@ class SeriesVerdict(Record):
     confirmation: Confirmation | None = None
     waiver: Waived | None = None
     aggregate: str = ""
+    needs_confirmation: bool = False
 
 
 class Verdict(RecordFile):
@@ -136,3 +138,8 @@ class Verdict(RecordFile):
     series: tuple[SeriesVerdict, ...]
     problems: tuple[str, ...] = ()
     judged_by_itself: tuple[str, ...] = ()
+
+    @property
+    def needs_confirmation(self) -> bool:
+        """Whether a second run, from a fresh job, would settle something."""
+        return any(series.needs_confirmation for series in self.series)

@@ -26,6 +26,7 @@ class Bump:
     declares the workloads: a pull request may not loosen its own gate. `keep` puts the run into
     the store and says where; None where the job is not trusted to. `waivers` are base's too.
     `only` one part may be asked for: what upstream costs, or the builds and their benchmark.
+    `first` is the run of an earlier job, which this one's is to confirm.
     """
 
     repository: Repository
@@ -45,3 +46,4 @@ class Bump:
     waivers: tuple[Waiver, ...] = ()
     no_upstream: str = ""
     only: Part | None = None
+    first: Run | None = None

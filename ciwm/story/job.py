@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ciwm.bench.run_file import read_run
 from ciwm.config import FILE_NAMES, Config, find_config, read_config
 from ciwm.errors import ConfigError, GitError, UsageError
 from ciwm.story.bump import Bump
@@ -54,6 +55,7 @@ class Asked:
     seed: int | None
     policy: dict[str, Any]
     only: Part | None = None
+    confirms: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,7 @@ def bump_of(job: Job) -> Bump:
         run_url=event.run_url if event else None,
         keep=_keeper(job, config),
         only=asked.only,
+        first=None if asked.confirms is None else read_run(asked.confirms),
         waivers=waivers_at(_reading(job), compared.base.sha),
     )
 
