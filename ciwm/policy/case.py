@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Case:
-    """A series' trial and its workload's launches, in the run they come from."""
+    """A series' trial and its workload's launches, in the run they come from.
+
+    `aggregate` says of what each launch gives one figure, where a tool kept no samples.
+    """
 
     run: Run
     trial: Trial
     tally: Tally
     incomparable: str = ""  # why the two arms cannot be compared at all
+    aggregate: str = ""
 
     @property
     def series(self) -> Series:

@@ -8,10 +8,10 @@ from ciwm.policy.answer import headline, run_outcome
 from ciwm.policy.blocks import blocks
 from ciwm.policy.case import Case, declared_removed
 from ciwm.policy.confirmation import confirmation, confirmed, refuse_unlike, unconfirmed
-from ciwm.policy.figures import figures, middle, tail_figures
+from ciwm.policy.figures import figures, middle, seen_figures, tail_figures
 from ciwm.policy.gone import gone_verdict, renames
 from ciwm.policy.outcomes import Outcome, outcome
-from ciwm.policy.problems import judged_by_itself, problems
+from ciwm.policy.problems import aggregates_of, judged_by_itself, problems
 from ciwm.policy.tally import Tally
 from ciwm.policy.thresholds import ruled
 from ciwm.policy.trials import family_size
@@ -87,9 +87,15 @@ def _watched(run: Run, config: GateConfig) -> Watch:
 
 
 def _cases(run: Run, watch: Watch) -> list[Case]:
-    incomparable = _incomparable(run)
+    incomparable, aggregates = _incomparable(run), aggregates_of(run)
     return [
-        Case(run, trial, watch.tallies.get(trial.series.workload, Tally()), incomparable)
+        Case(
+            run,
+            trial,
+            watch.tallies.get(trial.series.workload, Tally()),
+            incomparable,
+            aggregates.get(trial.series.key, ""),
+        )
         for trial in watch.trials
     ]
 
@@ -133,16 +139,26 @@ def _series(
         threshold_pct=series.threshold_pct,
         threshold_abs=series.threshold_abs,
         evidence_needed=trial.gate.evidence_needed,
-        launches=LaunchCount(base=len(trial.values["base"]), head=len(trial.values["head"])),
+        launches=_counted(case),
         base_runs=found.base_runs,
         by_tail=found.by_tail,
         reason=found.reason,
         tail=tail_figures(case),
         confirmation=second,
         waiver=waiver,
+        aggregate=case.aggregate,
         needs_confirmation=found.needs_confirmation,
         **figures(trial, found.outcome),
+        **seen_figures(case),
     )
+
+
+def _counted(case: Case) -> LaunchCount:
+    """Launches in complete blocks; of sides measured apart, all where they make up none."""
+    trial = case.trial
+    alone = case.run.plan.order == "apart" and not trial.launches
+    values = trial.seen if alone else trial.values
+    return LaunchCount(base=len(values["base"]), head=len(values["head"]))
 
 
 def _worst_first(verdict: SeriesVerdict) -> tuple[int, float, str, str]:

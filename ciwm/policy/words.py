@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from math import exp, floor, log10
+from statistics import median
 from typing import TYPE_CHECKING
 
 from ciwm.error_line import error_line
 from ciwm.policy.scale import figure, limit, shown, signed, unit_of
+from ciwm.records import SIDES
 from ciwm.stats.launches import read_from_a_clock
 
 if TYPE_CHECKING:
@@ -47,13 +49,36 @@ def unchanged(trial: Trial) -> str:
     )
 
 
-def advice(trial: Trial) -> str:
+def advice(trial: Trial, aggregate: str) -> str:
     """What two sides measured apart look like, and why that decides nothing."""
-    seen = _range(trial) if trial.comparable else _change(trial)
+    if trial.launches:
+        found = _range(trial) if trial.comparable else _change(trial)
+        seen = f"{found}, {_launches(trial)}"
+    else:
+        seen = _seen(trial)
     return (
-        f"advice only: {_quantity(trial)}: {seen}, {_launches(trial)}; base and head were measured "
+        f"advice only: {_quantity(trial)}: {seen}; base and head were measured "
         "apart, and what changed between the two occasions cannot be told from the change itself"
+        + (f"; each launch is one figure ({aggregate}), there are no samples" if aggregate else "")
     )
+
+
+def on_trust(aggregate: str) -> str:
+    """What a decision on aggregates of files measured apart is worth."""
+    return (
+        "this is taken on trust and is no proof: the files were measured apart, and each launch "
+        f"is one figure ({aggregate}), there are no samples"
+    )
+
+
+def _seen(trial: Trial) -> str:
+    """Two sides without a complete block: their medians, and nothing that could say how sure."""
+    base, head = (median(trial.seen[side]) for side in SIDES)
+    counts = "+".join(str(len(trial.seen[side])) for side in SIDES)
+    few = f"{counts} launches are too few for an interval"
+    if trial.on_differences or base <= 0 or head <= 0:
+        return f"{head:g} instead of {base:g} {trial.series.unit}".rstrip() + f", {few}"
+    return f"{100 * (head / base - 1):+.1f} %, {few}"
 
 
 def undecided(trial: Trial, stopped: str) -> str:

@@ -54,11 +54,16 @@ class Series(Record):
 
 
 class Samples(Record):
-    """Iterations of one series in one launch, in the order they were taken, warm-up excluded."""
+    """Iterations of one series in one launch, in the order they were taken, warm-up excluded.
+
+    Where a tool kept none, `values` is one figure, and `aggregate` says of what ("median of 200
+    requests").
+    """
 
     series: str
     metric: str
     values: Annotated[tuple[float, ...], FailFast()]  # of a million wrong ones, one is told
+    aggregate: str = ""
 
 
 class Launch(Record):

@@ -89,6 +89,7 @@ class SeriesVerdict(Record):
     `difference` is head - base in `unit`, where `threshold_abs` has it judged by that.
     `base_runs` is false where base does not build or run, so that there is nothing to compare.
     `by_tail` says that the outcome is that of the slowest iterations and not of the P50.
+    `aggregate` says of what each launch is one figure, where a tool kept no samples.
     `needs_confirmation`: slower in this run, and blocks once a second run says the same.
     """
 
@@ -118,6 +119,7 @@ class SeriesVerdict(Record):
     by_tail: bool = False
     confirmation: Confirmation | None = None
     waiver: Waived | None = None
+    aggregate: str = ""
     needs_confirmation: bool = False
 
 
