@@ -31,6 +31,7 @@ COMMANDS = {
     "gate": "decide on a run: regressed, unchanged, inconclusive, void",
     "publish": "post a report: comment, check run, step summary",
     "schema": "print the JSON Schema of the records",
+    "waive": "accept a regression for a while: a ceiling, a reason, an issue, a last day",
     "sync-report": "what staying in sync with upstream costs",
 }
 
