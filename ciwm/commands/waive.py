@@ -112,18 +112,12 @@ def _added(
 def _seen(verdict: Verdict, series: str, metric: str | None) -> list[dict[str, Any]]:
     """Series, metric and ceiling of each regression that a report has of a series."""
     from ciwm.errors import UsageError  # noqa: PLC0415
-    from ciwm.gate_config import matches  # noqa: PLC0415
-    from ciwm.policy.new_waivers import ceiling_for  # noqa: PLC0415
+    from ciwm.policy.new_waivers import cases_of  # noqa: PLC0415
 
-    slower = [row for row in verdict.series if row.outcome == "regressed"]
-    found = [
-        {"series": row.series, "metric": row.metric, **ceiling_for(row)}
-        for row in slower
-        if matches(row.series, series) or matches(row.workload, series)
-        if metric is None or matches(row.metric, metric)
-    ]
+    found = cases_of(verdict.series, series, metric)
     if not found:
-        names = ", ".join(sorted({row.series for row in slower})[:5]) or "nothing"
+        slower = {row.series for row in verdict.series if row.outcome == "regressed"}
+        names = ", ".join(sorted(slower)[:5]) or "nothing"
         raise UsageError(f"the report has no regression of {series}", f"regressed: {names}")
     return found
 

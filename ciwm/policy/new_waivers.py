@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ciwm.gate_config import matches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,6 +26,19 @@ def ceiling_for(row: SeriesVerdict) -> dict[str, float]:
         return {"ceiling_abs": float(f"{abs(row.difference) * _SPARE:.4g}")}
     ratio = row.tail.ratio if row.by_tail and row.tail is not None else row.ratio
     return {"ceiling_pct": float(ceil(round(abs((ratio or 1.0) - 1) * 100, 6)) + 1)}
+
+
+def cases_of(
+    rows: Iterable[SeriesVerdict], series: str, metric: str | None
+) -> list[dict[str, Any]]:
+    """Series, metric and ceiling of each regression that a name or glob covers."""
+    return [
+        {"series": row.series, "metric": row.metric, **ceiling_for(row)}
+        for row in rows
+        if row.outcome == "regressed"
+        if matches(row.series, series) or matches(row.workload, series)
+        if metric is None or matches(row.metric, metric)
+    ]
 
 
 def recovered(waivers: Iterable[Waiver], verdicts: Sequence[SeriesVerdict]) -> tuple[Waiver, ...]:

@@ -56,27 +56,10 @@ class Poster:
     def post_run(self, run: int) -> tuple[Delivery, ...]:
         """Post every artifact of ours that a run left; one that left none is told as such."""
         try:
-            found = list(self._artifacts(run))
+            found = list(handed_by(self.github, self.origin.repository, run))
         except CiwmError as error:
             return (self._post(KEY, _raise(error)),)
         return tuple(self._post(key, take) for key, take in found)
-
-    def _artifacts(self, run: int) -> Iterator[tuple[str, Callable[[], Handed]]]:
-        listed = artifacts(self.github, self.origin.repository, run)
-        keys = {one: _key(one.name) for one in listed}
-        ours = [one for one in listed if keys[one]]
-        if not ours:
-            raise UsageError(
-                f"the run left no artifact named {NAME}",
-                "its job was cancelled or failed before it had a report: see its log",
-            )
-        if len(ours) > ARTIFACTS_LIMIT:
-            raise UsageError(f"the run left {len(ours)} artifacts; at most {ARTIFACTS_LIMIT} are")
-        for one in ours:
-            yield keys[one], partial(self._fetched, one)
-
-    def _fetched(self, artifact: Artifact) -> Handed:
-        return handed_in_archive(archive(self.github, self.origin.repository, artifact))
 
     def _post(self, key: str, take: Callable[[], Handed]) -> Delivery:
         try:
@@ -89,6 +72,31 @@ class Poster:
         saved = self.folder / f"{key}.json"
         published = publish(report, texts, target, self.github, runner=self.runner, saved=saved)
         return Delivery(key, published, error)
+
+
+def handed_by(
+    github: GitHub, repository: str, run: int
+) -> Iterator[tuple[str, Callable[[], Handed]]]:
+    """The key of each artifact of ours that a run left, and how it is fetched and read.
+
+    Raises UsageError where there is none, or more than a run of ours leaves.
+    """
+    listed = artifacts(github, repository, run)
+    keys = {one: _key(one.name) for one in listed}
+    ours = [one for one in listed if keys[one]]
+    if not ours:
+        raise UsageError(
+            f"the run left no artifact named {NAME}",
+            "its job was cancelled or failed before it had a report: see its log",
+        )
+    if len(ours) > ARTIFACTS_LIMIT:
+        raise UsageError(f"the run left {len(ours)} artifacts; at most {ARTIFACTS_LIMIT} are")
+    for one in ours:
+        yield keys[one], partial(_fetched, github, repository, one)
+
+
+def _fetched(github: GitHub, repository: str, artifact: Artifact) -> Handed:
+    return handed_in_archive(archive(github, repository, artifact))
 
 
 def _texts(report: BumpReport) -> Texts:

@@ -336,6 +336,14 @@ def test_where_checks_are_not_permitted_a_status_is_posted(post: Poster, github:
     assert status["target_url"] == "https://r.example/1"
 
 
+def test_two_devices_have_two_statuses(post: Poster, github: GitHubBed) -> None:
+    person = github.make_token(kind="pat", login="maintainer")
+    for key in ("h100", "a100"):
+        post(token=person, key=key)
+    found = [one["context"] for one in github.statuses(post.pull.head_sha)]
+    assert found == ["ciwm (a100)", "ciwm (h100)"]
+
+
 def test_annotations_are_sent_by_fifty_and_a_rerun_does_not_pile_them_up(
     post: Poster, github: GitHubBed
 ) -> None:
