@@ -41,6 +41,8 @@ def post_received(options: dict[str, Any], *, require: bool, as_json: bool) -> i
             runner.notice(f"nothing is posted: {origin.reason}", title="ciwm")
             return 0
         done = _deliver(github, event, origin, options["source"] or options["report"])
+    if not done:
+        runner.notice("nothing is posted: the run has posted its check itself", title="ciwm")
     refusal = next((one.error for one in done if one.error is not None), None)
     shown = show([one.published for one in done], require=require, as_json=as_json)
     if refusal is not None:
@@ -70,4 +72,4 @@ def _deliver(
     if path is not None:
         return poster.post_file(path)
     run = event.workflow_run
-    return poster.post_run(run.id) if run is not None else ()
+    return poster.post_run(run) if run is not None else ()

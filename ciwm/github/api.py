@@ -196,12 +196,14 @@ class GitHub:
         except NotFoundError:
             return
 
-    def check_runs(self, repository: str, sha: str, name: str) -> tuple[CheckRun, ...]:
-        """All check runs of that name on a commit, newest first."""
+    def check_runs(self, repository: str, sha: str, name: str = "") -> tuple[CheckRun, ...]:
+        """All check runs on a commit, or those of a name, newest first."""
+        from github.GithubObject import NotSet
+
         with asking(f"read the checks of {sha[:12]}", token=self._token, needs="checks: read"):
             commit = self._repository(repository).get_commit(sha)
             # the latest alone would hide ours behind a job of that name that started later
-            runs = commit.get_check_runs(check_name=name, filter="all")
+            runs = commit.get_check_runs(check_name=name or NotSet, filter="all")
             return tuple(sorted(map(check_run_of, runs), key=lambda run: run.id, reverse=True))
 
     def create_check(self, repository: str, check: Check) -> CheckRun:
