@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from ciwm.config_coverage import CoverageConfig
 from ciwm.config_mistakes import explained
 from ciwm.config_pulls import PullsConfig
 from ciwm.config_section import Section, read_toml, with_percent
@@ -338,6 +339,8 @@ class Config(Section):
     """What blocks."""
     sync: SyncConfig = SyncConfig()
     """What staying in sync may cost."""
+    coverage: CoverageConfig = CoverageConfig()
+    """Where test coverage is written down."""
     store: StoreConfig = StoreConfig()
     """Where runs are kept."""
 

@@ -58,6 +58,14 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--require", envvar="CIWM_REQUIRE", is_flag=True, help="Exit 4 when the result is not posted."
 )
+@click.option(
+    "--coverage-base",
+    envvar="CIWM_COVERAGE_BASE",
+    type=FILE,
+    multiple=True,
+    help="Test coverage of base; may be repeated.  [default: as [coverage] files says]",
+)
+@click.option("--coverage-head", envvar="CIWM_COVERAGE_HEAD", type=FILE, multiple=True)
 @click.option("--seed", envvar="CIWM_SEED", type=click.IntRange(min=0), help="[default: random]")
 @click.option("--out", envvar="CIWM_OUT", type=FOLDER, help="Folder for records and report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the BumpReport and nothing else.")

@@ -8,6 +8,7 @@ from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
+from ciwm.records.coverage import Coverage
 from ciwm.records.environment import Environment
 from ciwm.records.sync import SyncReport
 from ciwm.records.trust import Trust
@@ -56,3 +57,4 @@ class BumpReport(RecordFile):
     headline: str
     exit_code: int
     trust: Trust | None = None
+    coverage: Coverage | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ciwm.report.bump_answer import answer, next_step
 from ciwm.report.bump_parts import broken_builds, details_part, link, stages_part
 from ciwm.report.bump_sync import sync_part
+from ciwm.report.coverage import coverage_part
 from ciwm.report.detail import FULL, RUNGS, Detail, longest, words
 from ciwm.report.series_table import benchmarks_section
 from ciwm.report.trust import trust_part
@@ -51,6 +52,7 @@ def _whole(report: BumpReport, detail: Detail) -> str:
         broken_builds(report, detail),
         benchmarks_section(report.verdict, detail, built=built) if report.verdict else "",
         waivers_part(report, detail),
+        coverage_part(report, detail),
         stages_part(report),
         sync_part(report.sync, report.sync_base, detail) if report.sync else "",
         details_part(report),

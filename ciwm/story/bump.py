@@ -26,6 +26,7 @@ class Bump:
     declares the workloads: a pull request may not loosen its own gate. `keep` puts the run into
     the store and says where; None where the job is not trusted to. `waivers` are base's too.
     `only` one part may be asked for: what upstream costs, or the builds and their benchmark.
+    Coverage files that are named here take the place of those that [coverage] names.
     """
 
     repository: Repository
@@ -45,3 +46,5 @@ class Bump:
     waivers: tuple[Waiver, ...] = ()
     no_upstream: str = ""
     only: Part | None = None
+    coverage_base: tuple[Path, ...] = ()
+    coverage_head: tuple[Path, ...] = ()

@@ -54,6 +54,8 @@ class Asked:
     seed: int | None
     policy: dict[str, Any]
     only: Part | None = None
+    coverage_base: tuple[Path, ...] = ()
+    coverage_head: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,8 @@ def bump_of(job: Job) -> Bump:
         run_url=event.run_url if event else None,
         keep=_keeper(job, config),
         only=asked.only,
+        coverage_base=asked.coverage_base,
+        coverage_head=asked.coverage_head,
         waivers=waivers_at(_reading(job), compared.base.sha),
     )
 

@@ -61,6 +61,7 @@ def received(handed: Handed, origin: Origin) -> BumpReport:
         headline="",
         exit_code=exit_code,
         trust=_compared(origin.trust, claims, verdict, found),
+        coverage=claims.coverage,
     )
     return report.model_copy(update={"headline": _headline(report)})
 

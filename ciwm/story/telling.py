@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ciwm.records.build import BuildRecord
+    from ciwm.records.coverage import Coverage
     from ciwm.records.run import Run
     from ciwm.records.sync import SyncReport
     from ciwm.records.verdict import Verdict
@@ -48,6 +49,7 @@ class Story:
     builds: tuple[BuildRecord, ...] = ()
     run: Run | None = None
     verdict: Verdict | None = None
+    coverage: Coverage | None = None
     unsaved: str = ""  # why a record is not on disk
 
     @contextmanager
@@ -221,6 +223,13 @@ def _gate(story: Story) -> None:
         _save(story, "verdict.json", story.verdict.to_json())
 
 
+def _coverage(story: Story) -> None:
+    from ciwm.story.coverage_of import coverage_of  # noqa: PLC0415
+
+    if not story.stop.is_set():
+        story.coverage = coverage_of(story.bump, story.builds)
+
+
 def _store(story: Story) -> None:
     if story.bump.keep is None or story.run is None or story.stop.is_set():
         return
@@ -235,6 +244,7 @@ _PARTS: dict[Part, tuple[tuple[StageName | None, Callable[[Story], None]], ...]]
         ("build", _build),
         ("bench", _bench),
         ("gate", _gate),
+        (None, _coverage),
         (None, _store),
     ),
 }
@@ -281,4 +291,5 @@ def _report(story: Story) -> BumpReport:
             tuple(story.stages), story.builds, story.sync, story.verdict, story.sync_base
         ),
         exit_code=with_unsaved(exit_code, story.unsaved),
+        coverage=story.coverage,
     )
