@@ -11,6 +11,7 @@ from ciwm.records.build import BuildRecord, Revision
 from ciwm.records.coverage import Coverage
 from ciwm.records.environment import Environment
 from ciwm.records.sync import SyncReport
+from ciwm.records.trend import Trend
 from ciwm.records.trust import Trust
 from ciwm.records.verdict import Verdict
 
@@ -58,3 +59,4 @@ class BumpReport(RecordFile):
     exit_code: int
     trust: Trust | None = None
     coverage: Coverage | None = None
+    trends: tuple[Trend, ...] = ()

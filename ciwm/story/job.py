@@ -97,6 +97,7 @@ def bump_of(job: Job) -> Bump:
         check_sha=compared.check_sha,
         run_url=event.run_url if event else None,
         keep=_keeper(job, config),
+        history=_historian(job, base_config, compared.base.sha),
         only=asked.only,
         coverage_base=asked.coverage_base,
         coverage_head=asked.coverage_head,
@@ -205,6 +206,19 @@ def _upstream(job: Job, config: Config) -> UpstreamSide:
     return upstream_side(
         job.repository, config.upstream, job.say, fetch=asked.fetch, must_fetch=in_actions
     )
+
+
+def _historian(job: Job, config: Config, base: str) -> Callable[[str], Sequence[Run]]:
+    """The kept runs of a machine, which are asked of origin where we may fetch in a job."""
+    asks = job.asked.fetch and job.event is not None
+    remote = ("origin", job.token) if asks else None
+
+    def runs(machine: str) -> Sequence[Run]:
+        from ciwm.story.trends import runs_before  # noqa: PLC0415  not every bump has a history
+
+        return runs_before(job.repository, config, base, machine, remote=remote)
+
+    return runs
 
 
 def _keeper(job: Job, config: Config) -> Callable[[Run], str] | None:

@@ -62,6 +62,7 @@ def received(handed: Handed, origin: Origin) -> BumpReport:
         exit_code=exit_code,
         trust=_compared(origin.trust, claims, verdict, found),
         coverage=claims.coverage,
+        trends=claims.trends,
     )
     return report.model_copy(update={"headline": _headline(report)})
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ciwm import __version__
 from ciwm.errors import CiwmError
 from ciwm.records.bump import NOT_ASKED, BumpReport, Stage, StageName, StageStatus
+from ciwm.story.besides import add_coverage, add_trends
 from ciwm.story.ending import conclusion_of, exit_code_of
 from ciwm.story.saving import save, unsaved_stages, with_unsaved
 from ciwm.story.sync_cost import sync_cost
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ciwm.records.coverage import Coverage
     from ciwm.records.run import Run
     from ciwm.records.sync import SyncReport
+    from ciwm.records.trend import Trend
     from ciwm.records.verdict import Verdict
     from ciwm.story.bump import Bump, Part
 
@@ -50,6 +52,7 @@ class Story:
     run: Run | None = None
     verdict: Verdict | None = None
     coverage: Coverage | None = None
+    trends: tuple[Trend, ...] = ()
     unsaved: str = ""  # why a record is not on disk
 
     @contextmanager
@@ -223,13 +226,6 @@ def _gate(story: Story) -> None:
         _save(story, "verdict.json", story.verdict.to_json())
 
 
-def _coverage(story: Story) -> None:
-    from ciwm.story.coverage_of import coverage_of  # noqa: PLC0415
-
-    if not story.stop.is_set():
-        story.coverage = coverage_of(story.bump, story.builds)
-
-
 def _store(story: Story) -> None:
     if story.bump.keep is None or story.run is None or story.stop.is_set():
         return
@@ -244,7 +240,8 @@ _PARTS: dict[Part, tuple[tuple[StageName | None, Callable[[Story], None]], ...]]
         ("build", _build),
         ("bench", _bench),
         ("gate", _gate),
-        (None, _coverage),
+        (None, add_trends),
+        (None, add_coverage),
         (None, _store),
     ),
 }
@@ -292,4 +289,5 @@ def _report(story: Story) -> BumpReport:
         ),
         exit_code=with_unsaved(exit_code, story.unsaved),
         coverage=story.coverage,
+        trends=story.trends,
     )
