@@ -22,7 +22,11 @@ class Section(BaseModel):
     """One table; unknown keys, NaN and infinity are errors."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", allow_inf_nan=False, use_attribute_docstrings=True
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        use_attribute_docstrings=True,
+        defer_build=True,
     )
 
 

@@ -36,6 +36,8 @@ _ALWAYS = {
     "LC_ALL": "C",
     "LANGUAGE": "C",
 }
+_SAID_ONCE = ("version", "common_directory", "root")
+_ELSEWHERE = {"GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE"}
 
 
 def _hidden_variables(ours: Mapping[str, str]) -> list[str]:
@@ -68,7 +70,8 @@ class Repository:
 
     def with_variables(self, **variables: str) -> Repository:
         """The same repository with more environment variables."""
-        return Repository(self.path, {**self.variables, **variables})
+        made = Repository(self.path, {**self.variables, **variables})
+        return made if _ELSEWHERE & variables.keys() else self._telling(made)
 
     def with_settings(self, settings: Sequence[tuple[str, str]]) -> Repository:
         """The same repository with settings for our own commands, read from no file.
@@ -149,7 +152,7 @@ class Repository:
 
         Below it, some commands (merge-tree is one) give paths relative to the folder they run in.
         """
-        return Repository(self.root or self.common_directory, self.variables)
+        return self._telling(Repository(self.root or self.common_directory, self.variables))
 
     @property
     def is_shallow(self) -> bool:
@@ -202,6 +205,11 @@ class Repository:
         if "/" in revision:
             return f"fetch it first: git fetch {remote}"
         return "see: git branch --all, git tag"
+
+    def _telling(self, other: Repository) -> Repository:
+        """The other, another view of this repository, knowing what git said once already."""
+        other.__dict__.update({k: v for k, v in self.__dict__.items() if k in _SAID_ONCE})
+        return other
 
     def _command(self) -> list[str]:
         unset = [part for name in _hidden_variables(self.variables) for part in ("-u", name)]

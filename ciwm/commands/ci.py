@@ -66,6 +66,13 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     help="Test coverage of base; may be repeated.  [default: as [coverage] files says]",
 )
 @click.option("--coverage-head", envvar="CIWM_COVERAGE_HEAD", type=FILE, multiple=True)
+@click.option(
+    "--confirms",
+    envvar="CIWM_CONFIRMS",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="A run of the same revisions from an earlier job: this job's run confirms what it found.",
+)
 @click.option("--seed", envvar="CIWM_SEED", type=click.IntRange(min=0), help="[default: random]")
 @click.option("--out", envvar="CIWM_OUT", type=FOLDER, help="Folder for records and report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the BumpReport and nothing else.")

@@ -141,18 +141,11 @@ class _Source:
 
 def _read(path: Path, config: GateConfig, *, in_blocks: bool) -> Run:
     """The run of a record, of a directory that holds one, or of a CSV file."""
-    from ciwm.errors import UsageError  # noqa: PLC0415
-    from ciwm.records import Run, read_record  # noqa: PLC0415
+    from ciwm.bench.run_file import read_run  # noqa: PLC0415
 
     if path.suffix.lower() == ".csv":
         return _read_samples(path, config, in_blocks=in_blocks)
-    if not path.exists():
-        raise UsageError(f"there is no {path}", "ciwm bench BASE HEAD writes a run")
-    if path.is_dir() and not (path / "run.json").is_file():
-        raise UsageError(
-            f"{path} holds no run.json", "an interrupted bench ends its run with --resume"
-        )
-    return read_record(path / "run.json" if path.is_dir() else path, Run)
+    return read_run(path)
 
 
 def _read_samples(path: Path, config: GateConfig, *, in_blocks: bool) -> Run:

@@ -13,26 +13,13 @@ if TYPE_CHECKING:
     from ciwm.records.sync import SyncReport
 
 
-def judged_report(report: SyncReport, config_file: Path | None) -> SyncReport:
+def judged_report(report: SyncReport, config: SyncConfig) -> SyncReport:
     """The report held against the configuration's budgets and thresholds."""
     from ciwm.policy.sync_gate import judged  # noqa: PLC0415
     from ciwm.upstream.classes import path_classifier  # noqa: PLC0415
 
-    config = _config(config_file)
     path_class = path_classifier({"ignored": config.hygiene.ignore})
     return judged(report, config, lambda path: path_class(path) == "ignored")
-
-
-def _config(config_file: Path | None) -> SyncConfig:
-    from pathlib import Path  # noqa: PLC0415
-
-    from ciwm.config import Config, find_config, read_config  # noqa: PLC0415
-    from ciwm.git import Repository  # noqa: PLC0415
-
-    if config_file is not None:
-        return read_config(config_file).sync
-    root = Repository.open(Path.cwd()).root
-    return find_config(root).sync if root else Config().sync
 
 
 def check_agent_file(file: Path | None) -> None:

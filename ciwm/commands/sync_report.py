@@ -130,8 +130,7 @@ def command(
     asked = PullsAsked(wanted=pulls, offline=offline)
     effort = _Effort(culprits_s, history, states or agent_file is not None)
     with interrupted_by_signals():
-        measured = _measure(upstream, downstream, config_file, effort, asked)
-        report = judged_report(measured, config_file)
+        report = _measure(upstream, downstream, config_file, effort, asked)
     write_agent_report(report, agent_file)
     _print(report, as_json=as_json, as_markdown=as_markdown)
     if (as_json or as_markdown) and not quiet:
@@ -177,7 +176,7 @@ def _measure(
         history_s=effort.history_s(config.sync.history_s),
         states=effort.states,
     )
-    return asked.added(report, repository, config.upstream)
+    return judged_report(asked.added(report, repository, config.upstream), config.sync)
 
 
 def _config(repository: Repository, config_file: Path | None) -> Config:

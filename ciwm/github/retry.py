@@ -63,6 +63,22 @@ def _policy() -> Any:
             *rest: Any,
             **named: Any,
         ) -> Any:
+            try:
+                return self._increment(method, url, response, error, *rest, **named)
+            except Exception:
+                if response is not None:
+                    response.drain_conn()  # else nobody ever closes its connection
+                raise
+
+        def _increment(
+            self,
+            method: str | None,
+            url: str | None,
+            response: Any,
+            error: Exception | None,
+            *rest: Any,
+            **named: Any,
+        ) -> Any:
             _refuse_doubling(method, url, response, error)
             asked_s = _asked_wait(response)
             if asked_s is not None and asked_s > self.left[0]:

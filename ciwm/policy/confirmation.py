@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from ciwm.policy.trial import Trial
     from ciwm.records import Run
 
-HINT = "measure again in a fresh job: ciwm bench BASE HEAD, then ciwm gate RUN --confirm RUN2"
+HINT = (
+    "measure again in a fresh job: ciwm bench BASE HEAD, then ciwm gate RUN --confirm RUN2 "
+    "(in CI: ciwm ci --confirms RUN)"
+)
 _ROUNDING = 1e-9  # of the threshold
 
 
@@ -55,7 +58,8 @@ def unconfirmed(found: Outcome) -> Outcome:
     """A regression that no second run has confirmed yet."""
     if found.outcome != "regressed":
         return found
-    return Outcome("inconclusive", f"needs confirmation: {found.reason}", by_tail=found.by_tail)
+    reason = f"needs confirmation: {found.reason}"
+    return Outcome("inconclusive", reason, by_tail=found.by_tail, needs_confirmation=True)
 
 
 def confirmed(found: Outcome, case: Case, other: Case | None) -> Outcome:

@@ -140,6 +140,7 @@ def _series(
         tail=tail_figures(case),
         confirmation=second,
         waiver=waiver,
+        needs_confirmation=found.needs_confirmation,
         **figures(trial, found.outcome),
     )
 

@@ -22,6 +22,7 @@ class Outcome(NamedTuple):
     reason: str
     base_runs: bool = True
     by_tail: bool = False
+    needs_confirmation: bool = False
 
 
 def outcome(case: Case) -> Outcome:

@@ -1,35 +1,55 @@
-"""Frozen models of every file ciwm writes."""
+"""Frozen models of every file ciwm writes.
 
-from ciwm.records.base import Record, RecordFile, parse_record, read_record
-from ciwm.records.build import BuildRecord, Revision
-from ciwm.records.bump import BumpReport, Stage
-from ciwm.records.calibration import Calibration, SeriesCalibration, WayOut
-from ciwm.records.environment import Accelerator, Difference, Environment
-from ciwm.records.factorial import Attribution, FactorialRun
-from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
-from ciwm.records.sync import SyncReport
-from ciwm.records.trust import Trust
-from ciwm.records.verdict import (
-    SEVERITY,
-    Confirmation,
-    LaunchCount,
-    SeriesVerdict,
-    TailVerdict,
-    Verdict,
-    Waived,
-)
+Each name is loaded when it is first asked for: a model costs a millisecond to make, and a command
+that prints one record need not make the fifty others.
+"""
 
-FILES: tuple[type[RecordFile], ...] = (
-    Environment,
-    BuildRecord,
-    Run,
-    SyncReport,
-    Verdict,
-    BumpReport,
-    Calibration,
-    FactorialRun,
-    Attribution,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ciwm.records.base import Record, RecordFile, parse_record, read_record
+    from ciwm.records.build import BuildRecord, Revision
+    from ciwm.records.bump import BumpReport, Stage
+    from ciwm.records.calibration import Calibration, SeriesCalibration, WayOut
+    from ciwm.records.environment import Accelerator, Difference, Environment
+    from ciwm.records.factorial import Attribution, FactorialRun
+    from ciwm.records.files import FILES
+    from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
+    from ciwm.records.sync import SyncReport
+    from ciwm.records.trust import Trust
+    from ciwm.records.verdict import (
+        SEVERITY,
+        Confirmation,
+        LaunchCount,
+        SeriesVerdict,
+        TailVerdict,
+        Verdict,
+        Waived,
+    )
+
+_MODULES = {
+    "base": ("Record", "RecordFile", "parse_record", "read_record"),
+    "build": ("BuildRecord", "Revision"),
+    "bump": ("BumpReport", "Stage"),
+    "calibration": ("Calibration", "SeriesCalibration", "WayOut"),
+    "environment": ("Accelerator", "Difference", "Environment"),
+    "factorial": ("Attribution", "FactorialRun"),
+    "files": ("FILES",),
+    "run": ("SIDES", "Arm", "Launch", "Plan", "Run", "Samples", "Series", "Side", "Telemetry"),
+    "sync": ("SyncReport",),
+    "trust": ("Trust",),
+    "verdict": (
+        "SEVERITY",
+        "Confirmation",
+        "LaunchCount",
+        "SeriesVerdict",
+        "TailVerdict",
+        "Verdict",
+        "Waived",
+    ),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "FILES",
@@ -68,3 +88,11 @@ __all__ = [
     "parse_record",
     "read_record",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value

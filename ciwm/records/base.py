@@ -24,6 +24,7 @@ class Record(BaseModel):
         # a NaN that came in unseen must not be written as null, which means "not measured"
         ser_json_inf_nan="constants",
         ser_json_timedelta="float",
+        defer_build=True,
     )
 
 

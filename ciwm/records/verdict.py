@@ -89,6 +89,7 @@ class SeriesVerdict(Record):
     `difference` is head - base in `unit`, where `threshold_abs` has it judged by that.
     `base_runs` is false where base does not build or run, so that there is nothing to compare.
     `by_tail` says that the outcome is that of the slowest iterations and not of the P50.
+    `needs_confirmation`: slower in this run, and blocks once a second run says the same.
     """
 
     series: str
@@ -117,6 +118,7 @@ class SeriesVerdict(Record):
     by_tail: bool = False
     confirmation: Confirmation | None = None
     waiver: Waived | None = None
+    needs_confirmation: bool = False
 
 
 class Verdict(RecordFile):
@@ -134,3 +136,8 @@ class Verdict(RecordFile):
     series: tuple[SeriesVerdict, ...]
     problems: tuple[str, ...] = ()
     judged_by_itself: tuple[str, ...] = ()
+
+    @property
+    def needs_confirmation(self) -> bool:
+        """Whether a second run, from a fresh job, would settle something."""
+        return any(series.needs_confirmation for series in self.series)

@@ -20,6 +20,8 @@ _BLOCKING: dict[SeriesOutcome, str] = {
     "missing": "went missing",
     "regressed": "got slower",
 }
+# stages whose names say little to whoever only reads the comment
+_STAGES = {"bench": "the benchmark", "gate": "the verdict", "store": "keeping the history"}
 _DOUBTFUL: tuple[SeriesOutcome, ...] = ("void", "inconclusive")
 
 
@@ -76,7 +78,7 @@ def _stopped(stages: Sequence[Stage]) -> str:
     """Stages that did not finish; a build that failed is told by the build itself."""
     words = {"failed": "failed", "interrupted": "was interrupted"}
     return ", ".join(
-        f"{stage.name} {words[stage.status]}"
+        f"{_STAGES.get(stage.name, stage.name)} {words[stage.status]}"
         for stage in stages
         if stage.status in words and (stage.name, stage.status) != ("build", "failed")
     )
@@ -142,15 +144,15 @@ def _sync_cost(sync: SyncReport | None, base: SyncReport | None) -> str:
     if sync is None:
         return ""
     if brought := upstream_commits(sync, base):
-        return f"Upstream sync: brings in {plural(brought, 'commit')}{_faced(base)}"
+        return f"Brings in {plural(brought, 'upstream commit')}{_faced(base)}"
     if sync.behind.commits == 0:
-        return "Upstream sync: up to date"
+        return "Up to date with upstream"
     if sync.conflicts is None:
         behind = plural(sync.behind.commits, "commit")
-        return f"Upstream sync: {behind} behind, conflicts unknown"
+        return f"The next upstream sync: {behind}, conflicts unknown"
     if sync.conflicts.count:
-        return f"Upstream sync: conflicts in {plural(sync.conflicts.count, 'file')}"
-    return "Upstream sync: no conflicts"
+        return f"The next upstream sync: conflicts in {plural(sync.conflicts.count, 'file')}"
+    return "The next upstream sync: no conflicts"
 
 
 def _faced(base: SyncReport | None) -> str:
@@ -159,4 +161,4 @@ def _faced(base: SyncReport | None) -> str:
         return ""
     if not base.conflicts.count:
         return " without conflicts"
-    return f", {plural(base.conflicts.count, 'file')} conflicted"
+    return f", conflicts in {plural(base.conflicts.count, 'file')} resolved"

@@ -54,9 +54,9 @@ def benchmarks_section(
     quiet = [row for row in rows if not built or row.outcome in QUIET]
     parts = [
         f"#### Benchmarks\n\n{_table(opened, trends)}" if opened else "",
+        f"<sub>{LEGEND}</sub>" if any(_bars(row, trends) for row in opened) else "",
         _folded("more alarming", hidden, detail, trends),
         _folded("other" if loud else "", quiet, detail, trends),
-        f"<sub>{LEGEND}</sub>" if any(_bars(row, trends) for row in opened) else "",
         _problems(verdict),
     ]
     return "\n\n".join(part for part in parts if part)

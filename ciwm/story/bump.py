@@ -28,6 +28,7 @@ class Bump:
     `only` one part may be asked for: what upstream costs, or the builds and their benchmark.
     `history` gives the kept runs of a machine (its fingerprint) on the way to base.
     Coverage files that are named here take the place of those that [coverage] names.
+    `first` is the run of an earlier job, which this one's is to confirm.
     """
 
     repository: Repository
@@ -50,3 +51,4 @@ class Bump:
     history: Callable[[str], Sequence[Run]] | None = None
     coverage_base: tuple[Path, ...] = ()
     coverage_head: tuple[Path, ...] = ()
+    first: Run | None = None

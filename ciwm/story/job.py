@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ciwm.bench.run_file import read_run
 from ciwm.config import FILE_NAMES, Config, find_config, read_config
 from ciwm.errors import ConfigError, GitError, UsageError
 from ciwm.story.bump import Bump
@@ -56,6 +57,7 @@ class Asked:
     only: Part | None = None
     coverage_base: tuple[Path, ...] = ()
     coverage_head: tuple[Path, ...] = ()
+    confirms: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,7 @@ def bump_of(job: Job) -> Bump:
         only=asked.only,
         coverage_base=asked.coverage_base,
         coverage_head=asked.coverage_head,
+        first=None if asked.confirms is None else read_run(asked.confirms),
         waivers=waivers_at(_reading(job), compared.base.sha),
     )
 

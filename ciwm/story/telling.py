@@ -221,8 +221,9 @@ def _gate(story: Story) -> None:
         return
     with story.stage("gate"):
         waivers = Waivers(story.bump.waivers, datetime.now(timezone.utc).date())
-        gate = story.bump.base_config.gate
-        story.verdict = decide(run, gate, waivers=waivers if waivers.list else None)
+        gate, first = story.bump.base_config.gate, story.bump.first
+        judged, second = (run, None) if first is None else (first, run)
+        story.verdict = decide(judged, gate, second, waivers if waivers.list else None)
         _save(story, "verdict.json", story.verdict.to_json())
 
 

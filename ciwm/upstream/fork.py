@@ -63,7 +63,7 @@ def fork_report(
     effort = effort or Effort()
     with grafted(repository, ground.grafts) as joined:
         with joined.scratch_objects() as scratch:
-            measured = measure(scratch, ground.pair)
+            measured = measure(scratch, ground.pair, ground.merge_bases)
             with ThreadPoolExecutor(1) as pool:
                 shape = pool.submit(fork_shape, scratch, ground, measured)
                 states = attempt_states(scratch, measured) if effort.states else None

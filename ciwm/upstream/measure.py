@@ -43,13 +43,14 @@ class Measured:
     notes: tuple[str, ...]
 
 
-def measure(scratch: Repository, pair: Pair) -> Measured:
+def measure(scratch: Repository, pair: Pair, bases: tuple[str, ...] = ()) -> Measured:
     """Ask git everything; raises UsageError without a merge base, GitError for a broken history.
 
-    `scratch` writes its objects to a temporary store and fetches nothing.
+    `scratch` writes its objects to a temporary store and fetches nothing; `bases` are the merge
+    bases where they are known.
     """
     # Alone and first: over two unrelated histories the rest could take minutes.
-    bases = merge_bases(scratch, pair)
+    bases = bases or merge_bases(scratch, pair)
     trio = Trio(bases[0], pair.downstream, pair.upstream)
     with ThreadPoolExecutor(AT_ONCE) as pool:
         commits = pool.submit(compared_history, scratch, pair)

@@ -42,6 +42,7 @@ class Ground:
     evidence: tuple[str, ...]
     grafts: Mapping[str, Sequence[str]] = field(default_factory=dict)
     synced_to: str | None = None
+    merge_bases: tuple[str, ...] = ()  # where they are known: of histories that need no graft
 
 
 def find_ground(repository: Repository, pair: Pair, config: UpstreamConfig) -> Ground:
@@ -58,7 +59,7 @@ def find_ground(repository: Repository, pair: Pair, config: UpstreamConfig) -> G
     if config.synced_to is not None:
         ground = _declared(repository, pair, bases, config.synced_to)
     elif bases:
-        ground = Ground("fork", pair, "shared", ())
+        ground = Ground("fork", pair, "shared", (), merge_bases=tuple(bases))
     else:
         ground = _without_common_commit(repository, pair)
         if config.style == "fork" and ground.style != "fork":

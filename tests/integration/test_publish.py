@@ -415,6 +415,7 @@ def test_outputs_and_summary_reach_the_runner(post: Poster, tmp_path: Path) -> N
         "outcome",
         "conclusion",
         "exit-code",
+        "needs-confirmation",
         "report",
     ]
 

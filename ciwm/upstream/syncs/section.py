@@ -11,7 +11,7 @@ from ciwm.records.base import RecordFile
 from ciwm.records.sync_history import PastSync  # noqa: TC001  pydantic reads it at run time
 from ciwm.upstream.forecast import can_merge
 from ciwm.upstream.mainline.kept_scan import merge_settings
-from ciwm.upstream.syncs.forecast import Outlook, forecast
+from ciwm.upstream.syncs.forecast import FEWEST_SYNCS, Outlook, forecast
 from ciwm.upstream.syncs.past import commits_per_week, find_past_syncs
 from ciwm.upstream.syncs.replay import replay
 from ciwm.upstream.syncs.summary import summary
@@ -60,9 +60,11 @@ def _with_history(
     if past.wide:
         notes.append(f"{past.wide} more merges are left out: they have more than two parents")
     history = summary(past, syncs, report.generated_at, notes)
+    # git takes long to count the pace, which nobody asks for where there is no forecast
+    foretold = len(syncs) >= FEWEST_SYNCS
     outlook = Outlook(
         report.behind.first_parent,
-        commits_per_week(repository, measured.pair.upstream),
+        commits_per_week(repository, measured.pair.upstream) if foretold else 0,
         report.conflicts.count if report.conflicts and not report.partial else None,
     )
     return report.model_copy(
