@@ -78,7 +78,7 @@ def test_an_upstream_that_is_merged_already_builds_nothing(fork: Path, tmp_path:
     assert run(["bump-preview", "--out", str(tmp_path / "out")]) == 0
     told = report(tmp_path / "out")
     assert told.builds == ()
-    assert told.headline.endswith("Upstream sync: up to date")
+    assert told.headline.endswith("Up to date with upstream")
 
 
 def test_an_upstream_that_breaks_the_build_is_a_no(fork: Path, tmp_path: Path) -> None:
