@@ -143,6 +143,10 @@ def _fine(verdict: Verdict) -> str:
 def _sync_cost(sync: SyncReport | None, base: SyncReport | None) -> str:
     if sync is None:
         return ""
+    return _pin_cost(sync, base) if sync.surface is not None else _merge_cost(sync, base)
+
+
+def _merge_cost(sync: SyncReport, base: SyncReport | None) -> str:
     if brought := upstream_commits(sync, base):
         return f"Brings in {plural(brought, 'upstream commit')}{_faced(base)}"
     if sync.behind.commits == 0:
@@ -153,6 +157,19 @@ def _sync_cost(sync: SyncReport | None, base: SyncReport | None) -> str:
     if sync.conflicts.count:
         return f"The next upstream sync: conflicts in {plural(sync.conflicts.count, 'file')}"
     return "The next upstream sync: no conflicts"
+
+
+def _pin_cost(sync: SyncReport, base: SyncReport | None) -> str:
+    """What moving a plugin's pin breaks, as far as reading the sources shows."""
+    brought = upstream_commits(sync, base)
+    if not brought and not sync.behind.commits:
+        return "Up to date with upstream"
+    found = base if brought and base is not None else sync
+    hard = sum(one.severity == "hard" for one in found.drift)
+    broken = plural(hard, "thing") if hard else "nothing that shows"
+    verb = "break" if brought else "breaks"
+    what = f"Brings in {plural(brought, 'upstream commit')}, which" if brought else "The next pin"
+    return f"{what} {verb} {broken} of what the plugin uses"
 
 
 def _faced(base: SyncReport | None) -> str:
