@@ -30,7 +30,9 @@ COMMANDS = {
     "demo": "the whole story on an embedded example, offline, in under a minute",
     "gate": "decide on a run: regressed, unchanged, inconclusive, void",
     "publish": "post a report: comment, check run, step summary",
+    "respond": "do what a comment on a pull request asks: /ciwm rerun, /ciwm waive",
     "schema": "print the JSON Schema of the records",
+    "waive": "accept a regression for a while: a ceiling, a reason, an issue, a last day",
     "sync-report": "what staying in sync with upstream costs",
 }
 

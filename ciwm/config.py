@@ -10,6 +10,7 @@ from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ciwm.config_bench import BenchConfig
 from ciwm.config_ingest import Format, IngestConfig, MetricConfig
+from ciwm.config_coverage import CoverageConfig
 from ciwm.config_mistakes import explained
 from ciwm.config_pulls import PullsConfig
 from ciwm.config_section import Section, read_toml
@@ -327,6 +328,8 @@ class Config(Section):
     """What blocks."""
     sync: SyncConfig = SyncConfig()
     """What staying in sync may cost."""
+    coverage: CoverageConfig = CoverageConfig()
+    """Where test coverage is written down."""
     store: StoreConfig = StoreConfig()
     """Where runs are kept."""
     ingest: IngestConfig = IngestConfig()

@@ -49,7 +49,8 @@ case ${CIWM_COMMAND:-ci} in
   publish) arguments=(publish) ;;
   bump-preview) arguments=(bump-preview) ;;
   publish-preview) arguments=(publish --issue) ;;
-  *) fail "no such command: the input command is ci, sync-report, bench, publish, bump-preview or publish-preview" ;;
+  respond) arguments=(respond) ;;
+  *) fail "no such command: the input command is ci, sync-report, bench, publish, bump-preview, publish-preview or respond" ;;
 esac
 
 executable=${CIWM_EXECUTABLE:-}

@@ -32,6 +32,7 @@ from ciwm.records import (
     Verdict,
     WayOut,
 )
+from ciwm.records.coverage import Coverage, SideCoverage, UncoveredLines
 from ciwm.records.factorial import FactorialLaunch, Part, SeriesAttribution
 from ciwm.records.sync import (
     Additive,
@@ -51,6 +52,7 @@ from ciwm.records.sync import (
     Upstream,
 )
 from ciwm.records.sync_pulls import IncomingPull, OpenPull, Pulls, Share, Within
+from ciwm.records.trend import Trend, TrendPoint
 from ciwm.report.headline import headline
 
 if TYPE_CHECKING:
@@ -619,6 +621,31 @@ def bump(**changes: Any) -> BumpReport:
     return BumpReport(**{"headline": line, **told})
 
 
+def coverage(**changes: Any) -> Coverage:
+    """Tests reach a little more than at base, and not all of the change."""
+    fields: dict[str, Any] = {
+        "base": SideCoverage(files=("coverage.json",), lines=10_400, covered=8_412),
+        "head": SideCoverage(files=("coverage.json",), lines=10_512, covered=8_598),
+        "changed": 96,
+        "changed_covered": 79,
+        "uncovered": (
+            UncoveredLines(path="vllm_npu/attention.py", ranges=((118, 129), (144, 144))),
+            UncoveredLines(path="vllm_npu/sampler.py", ranges=((31, 34),)),
+        ),
+    }
+    return Coverage(**{**fields, **changes})
+
+
+def trend(name: str = "decode-8b[batch=1]", count: int = 8) -> Trend:
+    """A series that was quiet at 12.5 ms, day after day."""
+    values = [0.0125 * (1 + 0.004 * ((7 * day) % 5 - 2)) for day in range(count)]
+    points = tuple(
+        TrendPoint(sha=f"{day:x}" * 40, at=WHEN - timedelta(days=count - day), value=value)
+        for day, value in enumerate(values)
+    )
+    return Trend(series=name, metric="step_time", points=points)
+
+
 def calibration(**changes: Any) -> Calibration:
     """A machine on which one series' threshold is detected, and the other's is not."""
     known = {"workload": "decode-8b", "unit": "s", "better": "lower", "threshold_pct": 3.0}
@@ -736,6 +763,8 @@ ONE_OF_EACH: tuple[RecordFile, ...] = (
             said="pass",
             found="fail",
         ),
+        coverage=coverage(),
+        trends=(trend(count=2),),
     ),
     calibration(),
     factorial_run(),

@@ -59,6 +59,14 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     "--require", envvar="CIWM_REQUIRE", is_flag=True, help="Exit 4 when the result is not posted."
 )
 @click.option(
+    "--coverage-base",
+    envvar="CIWM_COVERAGE_BASE",
+    type=FILE,
+    multiple=True,
+    help="Test coverage of base; may be repeated.  [default: as [coverage] files says]",
+)
+@click.option("--coverage-head", envvar="CIWM_COVERAGE_HEAD", type=FILE, multiple=True)
+@click.option(
     "--confirms",
     envvar="CIWM_CONFIRMS",
     type=click.Path(path_type=Path),

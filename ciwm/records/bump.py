@@ -8,8 +8,10 @@ from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
+from ciwm.records.coverage import Coverage
 from ciwm.records.environment import Environment
 from ciwm.records.sync import SyncReport
+from ciwm.records.trend import Trend
 from ciwm.records.trust import Trust
 from ciwm.records.verdict import Verdict
 
@@ -56,3 +58,5 @@ class BumpReport(RecordFile):
     headline: str
     exit_code: int
     trust: Trust | None = None
+    coverage: Coverage | None = None
+    trends: tuple[Trend, ...] = ()

@@ -45,6 +45,7 @@ def next_step(report: BumpReport) -> str:
         or _settle_doubt(report.verdict)
         or _prepare_sync(report)
         or _measure_something(report)
+        or _begin_a_history(report.verdict)
         or "nothing to do."
     )
 
@@ -136,6 +137,12 @@ def _prepare_sync(report: BumpReport) -> str:
             "by hand."
         )
     return ""
+
+
+def _begin_a_history(verdict: Verdict | None) -> str:
+    if verdict is None or any(row.outcome != "new" for row in verdict.series):
+        return ""
+    return "nothing to do. Once this is merged, later changes are compared with these figures."
 
 
 def _measure_something(report: BumpReport) -> str:

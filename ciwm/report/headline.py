@@ -20,6 +20,8 @@ _BLOCKING: dict[SeriesOutcome, str] = {
     "missing": "went missing",
     "regressed": "got slower",
 }
+# stages whose names say little to whoever only reads the comment
+_STAGES = {"bench": "the benchmark", "gate": "the verdict", "store": "keeping the history"}
 _DOUBTFUL: tuple[SeriesOutcome, ...] = ("void", "inconclusive")
 
 
@@ -76,7 +78,7 @@ def _stopped(stages: Sequence[Stage]) -> str:
     """Stages that did not finish; a build that failed is told by the build itself."""
     words = {"failed": "failed", "interrupted": "was interrupted"}
     return ", ".join(
-        f"{stage.name} {words[stage.status]}"
+        f"{_STAGES.get(stage.name, stage.name)} {words[stage.status]}"
         for stage in stages
         if stage.status in words and (stage.name, stage.status) != ("build", "failed")
     )
@@ -141,16 +143,33 @@ def _fine(verdict: Verdict) -> str:
 def _sync_cost(sync: SyncReport | None, base: SyncReport | None) -> str:
     if sync is None:
         return ""
+    return _pin_cost(sync, base) if sync.surface is not None else _merge_cost(sync, base)
+
+
+def _merge_cost(sync: SyncReport, base: SyncReport | None) -> str:
     if brought := upstream_commits(sync, base):
-        return f"Upstream sync: brings in {plural(brought, 'commit')}{_faced(base)}"
+        return f"Brings in {plural(brought, 'upstream commit')}{_faced(base)}"
     if sync.behind.commits == 0:
-        return "Upstream sync: up to date"
+        return "Up to date with upstream"
     if sync.conflicts is None:
         behind = plural(sync.behind.commits, "commit")
-        return f"Upstream sync: {behind} behind, conflicts unknown"
+        return f"The next upstream sync: {behind}, conflicts unknown"
     if sync.conflicts.count:
-        return f"Upstream sync: conflicts in {plural(sync.conflicts.count, 'file')}"
-    return "Upstream sync: no conflicts"
+        return f"The next upstream sync: conflicts in {plural(sync.conflicts.count, 'file')}"
+    return "The next upstream sync: no conflicts"
+
+
+def _pin_cost(sync: SyncReport, base: SyncReport | None) -> str:
+    """What moving a plugin's pin breaks, as far as reading the sources shows."""
+    brought = upstream_commits(sync, base)
+    if not brought and not sync.behind.commits:
+        return "Up to date with upstream"
+    found = base if brought and base is not None else sync
+    hard = sum(one.severity == "hard" for one in found.drift)
+    broken = plural(hard, "thing") if hard else "nothing that shows"
+    verb = "break" if brought else "breaks"
+    what = f"Brings in {plural(brought, 'upstream commit')}, which" if brought else "The next pin"
+    return f"{what} {verb} {broken} of what the plugin uses"
 
 
 def _faced(base: SyncReport | None) -> str:
@@ -159,4 +178,4 @@ def _faced(base: SyncReport | None) -> str:
         return ""
     if not base.conflicts.count:
         return " without conflicts"
-    return f", {plural(base.conflicts.count, 'file')} conflicted"
+    return f", conflicts in {plural(base.conflicts.count, 'file')} resolved"

@@ -79,6 +79,14 @@ class Remote:
             raise self._failure(f"cannot fetch {branch} of {self.shown}", found)
         return scratch.text("rev-parse", "--verify", "refs/ciwm/tip")
 
+    def read(self, scratch: Repository, blob: str, source: str) -> bytes:
+        """A file's content, downloaded where it is not here; `source` names it in errors."""
+        fetching = scratch.with_variables(GIT_NO_LAZY_FETCH="0")
+        found = self._run(fetching, "cat-file", "blob", blob)
+        if found.status != 0:
+            raise self._failure(f"cannot read {source}", found)
+        return found.stdout
+
     def push(self, scratch: Repository, commit: str, branch: str) -> None:
         """Set the remote's branch to a descendant of its tip; raises RemoteError when it is not."""
         done = self._run(

@@ -55,6 +55,8 @@ class Asked:
     seed: int | None
     policy: dict[str, Any]
     only: Part | None = None
+    coverage_base: tuple[Path, ...] = ()
+    coverage_head: tuple[Path, ...] = ()
     confirms: Path | None = None
 
 
@@ -97,7 +99,10 @@ def bump_of(job: Job) -> Bump:
         check_sha=compared.check_sha,
         run_url=event.run_url if event else None,
         keep=_keeper(job, config),
+        history=_historian(job, base_config, compared.base.sha),
         only=asked.only,
+        coverage_base=asked.coverage_base,
+        coverage_head=asked.coverage_head,
         first=None if asked.confirms is None else read_run(asked.confirms),
         waivers=waivers_at(_reading(job), compared.base.sha),
     )
@@ -204,6 +209,19 @@ def _upstream(job: Job, config: Config) -> UpstreamSide:
     return upstream_side(
         job.repository, config.upstream, job.say, fetch=asked.fetch, must_fetch=in_actions
     )
+
+
+def _historian(job: Job, config: Config, base: str) -> Callable[[str], Sequence[Run]]:
+    """The kept runs of a machine, which are asked of origin where we may fetch in a job."""
+    asks = job.asked.fetch and job.event is not None
+    remote = ("origin", job.token) if asks else None
+
+    def runs(machine: str) -> Sequence[Run]:
+        from ciwm.story.trends import runs_before  # noqa: PLC0415  not every bump has a history
+
+        return runs_before(job.repository, config, base, machine, remote=remote)
+
+    return runs
 
 
 def _keeper(job: Job, config: Config) -> Callable[[Run], str] | None:

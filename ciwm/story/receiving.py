@@ -61,6 +61,8 @@ def received(handed: Handed, origin: Origin) -> BumpReport:
         headline="",
         exit_code=exit_code,
         trust=_compared(origin.trust, claims, verdict, found),
+        coverage=claims.coverage,
+        trends=claims.trends,
     )
     return report.model_copy(update={"headline": _headline(report)})
 

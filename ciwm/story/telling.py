@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from ciwm import __version__
 from ciwm.errors import CiwmError
 from ciwm.records.bump import NOT_ASKED, BumpReport, Stage, StageName, StageStatus
+from ciwm.story.besides import add_coverage, add_trends
 from ciwm.story.ending import conclusion_of, exit_code_of
 from ciwm.story.saving import save, unsaved_stages, with_unsaved
 from ciwm.story.sync_cost import sync_cost
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ciwm.records.build import BuildRecord
+    from ciwm.records.coverage import Coverage
     from ciwm.records.run import Run
     from ciwm.records.sync import SyncReport
+    from ciwm.records.trend import Trend
     from ciwm.records.verdict import Verdict
     from ciwm.story.bump import Bump, Part
 
@@ -48,6 +51,8 @@ class Story:
     builds: tuple[BuildRecord, ...] = ()
     run: Run | None = None
     verdict: Verdict | None = None
+    coverage: Coverage | None = None
+    trends: tuple[Trend, ...] = ()
     unsaved: str = ""  # why a record is not on disk
 
     @contextmanager
@@ -58,12 +63,14 @@ class Story:
             with self.fold(name):
                 yield
         except CiwmError as error:
-            self._ended(name, "failed", started, error.message, error.hint)
-            self.progress(f"{name} failed: {error.message}")
+            status: StageStatus = "interrupted" if self.stop.is_set() else "failed"
+            self._ended(name, status, started, error.message, error.hint)
+            self.progress(
+                f"{name} {'was interrupted' if self.stop.is_set() else 'failed'}: {error.message}"
+            )
         else:
-            interrupted = self.stop.is_set()
-            said = self.run.stopped_because if interrupted and name == "bench" and self.run else ""
-            self._ended(name, "interrupted" if interrupted else "done", started, said)
+            cut = _cut_short(self, name) if self.stop.is_set() else ""
+            self._ended(name, "interrupted" if cut else "done", started, cut)
 
     def skip(self, name: StageName, why: str) -> None:
         """Write down that a stage was not needed, and why."""
@@ -81,6 +88,15 @@ class Story:
         self.stages.append(
             Stage(name=name, status=status, duration_s=duration_s, message=message, hint=hint)
         )
+
+
+def _cut_short(story: Story, name: StageName) -> str:
+    """What a cancelled job left undone of a stage, in words; empty where the stage is whole."""
+    if name == "bench" and story.run is not None and not story.run.complete:
+        return story.run.stopped_because or "the job was cancelled while it measured"
+    if name == "build" and (len(story.builds) < 2 or story.builds[-1].status == "interrupted"):  # noqa: PLR2004
+        return "the job was cancelled while it built"
+    return ""
 
 
 def tell(story: Story) -> BumpReport:
@@ -146,11 +162,21 @@ def _check(story: Story) -> None:
         story.skip("build", "the workloads cannot be run as they are declared")
 
 
+def _cancelled_before(story: Story, name: StageName) -> bool:
+    """Whether the job was cancelled before a stage, which is written down where no other is cut."""
+    if not story.stop.is_set():
+        return False
+    if not any(stage.status == "interrupted" for stage in story.stages):
+        why = "the job was cancelled before it began"
+        story.stages.append(Stage(name=name, status="interrupted", duration_s=0, message=why))
+    return True
+
+
 def _build(story: Story) -> None:
     from ciwm.launch.builds import build  # noqa: PLC0415  each stage loads what it needs
 
     bump = story.bump
-    if story.stop.is_set() or any(stage.name == "build" for stage in story.stages):
+    if any(stage.name == "build" for stage in story.stages) or _cancelled_before(story, "build"):
         return
     with story.stage("build"):
         for revision, config in ((bump.base, bump.base_config), (bump.head, bump.config)):
@@ -169,7 +195,7 @@ def _bench(story: Story) -> None:
     if not bump.config.workload and not bump.base_config.workload:
         story.skip("bench", "no workload is declared: add [[workload]] to ciwm.toml")
         return
-    if len(story.builds) != 2 or story.stop.is_set():  # noqa: PLR2004  base and head
+    if len(story.builds) != 2 or _cancelled_before(story, "bench"):  # noqa: PLR2004  base and head
         return
     base, head = story.builds
     with story.stage("bench"):
@@ -219,6 +245,8 @@ _PARTS: dict[Part, tuple[tuple[StageName | None, Callable[[Story], None]], ...]]
         ("build", _build),
         ("bench", _bench),
         ("gate", _gate),
+        (None, add_trends),
+        (None, add_coverage),
         (None, _store),
     ),
 }
@@ -265,4 +293,6 @@ def _report(story: Story) -> BumpReport:
             tuple(story.stages), story.builds, story.sync, story.verdict, story.sync_base
         ),
         exit_code=with_unsaved(exit_code, story.unsaved),
+        coverage=story.coverage,
+        trends=story.trends,
     )
