@@ -28,6 +28,7 @@ COMMANDS = {
     "ci": "the whole story for one pull request or push (what the action runs)",
     "clean": "remove cached builds, worktrees and runs",
     "demo": "the whole story on an embedded example, offline, in under a minute",
+    "map": "what the workloads run, what a device has of it, and what must be written",
     "gate": "decide on a run: regressed, unchanged, inconclusive, void",
     "publish": "post a report: comment, check run, step summary",
     "respond": "do what a comment on a pull request asks: /ciwm rerun, /ciwm waive",

@@ -9,8 +9,9 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from ciwm.config_bench import BenchConfig
-from ciwm.config_ingest import Format, IngestConfig, MetricConfig
 from ciwm.config_coverage import CoverageConfig
+from ciwm.config_ingest import Format, IngestConfig, MetricConfig
+from ciwm.config_map import MODEL, MapConfig
 from ciwm.config_mistakes import explained
 from ciwm.config_pulls import PullsConfig
 from ciwm.config_section import Section, read_toml
@@ -249,6 +250,8 @@ class WorkloadConfig(Section):
     """A callable that is timed: 'file.py:callable', see `ciwm bench --help`."""
     command: str | None = None
     """Or a program that writes its samples to {out}, see `ciwm bench --help`."""
+    model: str | None = None
+    """What builds its model for the workload map: 'file.py:build', see docs/map.md."""
     format: Format = "samples-json"
     """The form of what the command writes: ciwm's own, or another tool's (docs/formats.md)."""
     benchmarks: tuple[str, ...] = ()
@@ -292,6 +295,8 @@ class WorkloadConfig(Section):
             raise ValueError("state exactly one of python = 'file.py:callable' and command = '...'")
         if self.python is not None and not re.fullmatch(r"[^:]+\.py:[A-Za-z_][\w.]*", self.python):
             raise ValueError("python is 'file.py:callable'")
+        if self.model is not None and not MODEL.fullmatch(self.model):
+            raise ValueError("model is 'file.py:build'")
         if self.command is not None and not self.metrics:
             raise ValueError("a command workload states metrics = { name = { unit, better } }")
         if self.command is None and (self.benchmarks or self.format != "samples-json"):
@@ -330,6 +335,8 @@ class Config(Section):
     """What staying in sync may cost."""
     coverage: CoverageConfig = CoverageConfig()
     """Where test coverage is written down."""
+    map: MapConfig = MapConfig()
+    """The workload map."""
     store: StoreConfig = StoreConfig()
     """Where runs are kept."""
     ingest: IngestConfig = IngestConfig()
@@ -346,6 +353,7 @@ class Config(Section):
     @model_validator(mode="after")
     def _distinct(self) -> Config:
         ids = [workload.id for workload in self.workload]
+        ids += [workload.id for workload in self.map.workload]
         twice = sorted({name for name in ids if ids.count(name) > 1})
         if twice:
             raise ValueError(f"workload id used twice: {', '.join(twice)}")

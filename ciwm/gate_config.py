@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from ciwm.config_section import Section, with_percent, with_seconds
 
-BlockOn = Literal["regression", "tail", "missing", "failed"]
+BlockOn = Literal["regression", "tail", "missing", "failed", "coverage", "correctness"]
 OnDoubt = Literal["warn", "fail"]
 
 

@@ -54,6 +54,7 @@ from ciwm.records.sync import (
 from ciwm.records.sync_pulls import IncomingPull, OpenPull, Pulls, Share, Within
 from ciwm.records.trend import Trend, TrendPoint
 from ciwm.report.headline import headline
+from tests.map_examples import manifest, map_diff, workload_map
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -616,7 +617,12 @@ def bump(**changes: Any) -> BumpReport:
     }
     told = {**fields, **changes}
     line = headline(
-        told["stages"], told["builds"], told["sync"], told["verdict"], told.get("sync_base")
+        told["stages"],
+        told["builds"],
+        told["sync"],
+        told["verdict"],
+        told.get("sync_base"),
+        map_diff=told.get("map_diff"),
     )
     return BumpReport(**{"headline": line, **told})
 
@@ -769,4 +775,7 @@ ONE_OF_EACH: tuple[RecordFile, ...] = (
     calibration(),
     factorial_run(),
     attribution(),
+    workload_map(),
+    manifest(),
+    map_diff(),
 )

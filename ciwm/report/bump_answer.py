@@ -41,6 +41,7 @@ def next_step(report: BumpReport) -> str:
         or _go_on(report)
         or _mend_build(report)
         or _mend_series(report.verdict)
+        or _mend_coverage(report)
         or _mend_stage(report)
         or _settle_doubt(report.verdict)
         or _prepare_sync(report)
@@ -110,6 +111,15 @@ def _mend_series(verdict: Verdict | None) -> str:
             "[gate] removed in ciwm.toml."
         )
     return ""
+
+
+def _mend_coverage(report: BumpReport) -> str:
+    if report.map_diff is None or not report.map_diff.blocks:
+        return ""
+    return (
+        "bring back what the workload map lost (under Workload map), or take it out of "
+        "[gate] block_on on the base branch."
+    )
 
 
 def _settle_doubt(verdict: Verdict | None) -> str:

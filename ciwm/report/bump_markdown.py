@@ -13,6 +13,7 @@ from ciwm.report.bump_parts import broken_builds, details_part, link, stages_par
 from ciwm.report.bump_sync import sync_part
 from ciwm.report.coverage import coverage_part
 from ciwm.report.detail import FULL, RUNGS, Detail, longest, words
+from ciwm.report.map_markdown import diff_section
 from ciwm.report.series_table import benchmarks_section
 from ciwm.report.spark import trends_of
 from ciwm.report.trust import trust_part
@@ -53,6 +54,7 @@ def _whole(report: BumpReport, detail: Detail) -> str:
         _benchmarks(report, detail),
         waivers_part(report, detail),
         coverage_part(report, detail),
+        diff_section(report.map_diff, detail) if report.map_diff else "",
         stages_part(report),
         sync_part(report.sync, report.sync_base, detail) if report.sync else "",
         details_part(report),

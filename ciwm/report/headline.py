@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ciwm.records import BuildRecord, SeriesVerdict, Stage, SyncReport, Verdict
+    from ciwm.records.opmap_diff import MapDiff
     from ciwm.records.verdict import SeriesOutcome
 
 _NAME_LIMIT = 80
@@ -31,6 +32,8 @@ def headline(
     sync: SyncReport | None,
     verdict: Verdict | None,
     sync_base: SyncReport | None = None,
+    *,
+    map_diff: MapDiff | None = None,
 ) -> str:
     """What happened in one line of plain text: the worst news first, then what the sync costs.
 
@@ -39,10 +42,10 @@ def headline(
     broken, stopped = _builds(builds), _stopped(stages)
     # what fails to run because it was never built needs no second mention
     judged = "" if broken else _judged(verdict)
-    if verdict is None and not broken and not stopped:
+    if verdict is None and not broken and not stopped and map_diff is None:
         judged = "no benchmark ran"
     parts = (
-        "; ".join(part for part in (broken, judged, stopped) if part),
+        "; ".join(part for part in (broken, _coverage(map_diff), judged, stopped) if part),
         _sync_cost(sync, sync_base),
     )
     line = ". ".join(part for part in parts if part)
@@ -58,6 +61,24 @@ def rows_of(verdict: Verdict, outcome: SeriesOutcome) -> list[SeriesVerdict]:
     """The series of one outcome, the largest change for the worse first."""
     rows = [as_decided(row) for row in verdict.series if row.outcome == outcome]
     return sorted(rows, key=harm, reverse=True)
+
+
+def _coverage(diff: MapDiff | None) -> str:
+    """What the map lost, the first of it by name; what a map may say is short."""
+    if diff is None:
+        return ""
+    lost = [change for change in diff.changes if change.lost]
+    if not lost:
+        return "no loss in the workload map"
+    since = f", since {diff.since}" if diff.since else ""
+    fallbacks = [change for change in lost if change.kind == "fallback new"]
+    if fallbacks:
+        told = (
+            f"{plural(len(fallbacks), 'new CPU fallback')}: {short(fallbacks[0].sentence)}{since}"
+        )
+        others = len(lost) - len(fallbacks)
+        return f"{told}, and {plural(others, 'other loss')}" if others else told
+    return f"{plural(len(lost), 'loss')} in the workload map ({short(lost[0].sentence)}){since}"
 
 
 def _builds(builds: Sequence[BuildRecord]) -> str:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from ciwm.records.build import BuildRecord
     from ciwm.records.coverage import Coverage
+    from ciwm.records.opmap_diff import MapDiff
     from ciwm.records.run import Run
     from ciwm.records.sync import SyncReport
     from ciwm.records.trend import Trend
@@ -53,6 +54,7 @@ class Story:
     verdict: Verdict | None = None
     coverage: Coverage | None = None
     trends: tuple[Trend, ...] = ()
+    map_diff: MapDiff | None = None
     unsaved: str = ""  # why a record is not on disk
 
     @contextmanager
@@ -187,6 +189,23 @@ def _build(story: Story) -> None:
             story.progress(f"build of {revision.ref}: {record.status}, {record.duration_s:.1f} s")
 
 
+def _map(story: Story) -> None:
+    bump = story.bump
+    if not (bump.config.map.enabled or bump.base_config.map.enabled) or story.stop.is_set():
+        return
+    if len(story.builds) != 2 or not all(build.ok for build in story.builds):  # noqa: PLR2004
+        return
+    from ciwm.story.mapping import map_changes, mapped  # noqa: PLC0415
+
+    base, head = story.builds
+    with story.stage("map"):
+        maps = mapped(bump, (base, head), story.progress, story.stop)
+        diff = map_changes(maps, bump.base_config, story.sync, story.sync_base)
+        for name, record in (("map-base", maps[0]), ("map", maps[1]), ("map-diff", diff)):
+            _save(story, f"{name}.json", record.to_json())
+        story.map_diff = diff
+
+
 def _bench(story: Story) -> None:
     from ciwm.bench.measure import BenchRequest, measure  # noqa: PLC0415
     from ciwm.story.calibrating import known_calibration  # noqa: PLC0415
@@ -243,6 +262,7 @@ _PARTS: dict[Part, tuple[tuple[StageName | None, Callable[[Story], None]], ...]]
     "bench": (
         (None, _check),
         ("build", _build),
+        (None, _map),
         ("bench", _bench),
         ("gate", _gate),
         (None, add_trends),
@@ -268,7 +288,7 @@ def _report(story: Story) -> BumpReport:
         story.builds,
         story.verdict,
         bump.base_config.gate,
-        over_budget=_over_budget(story),
+        over_budget=_over_budget(story) or (story.map_diff is not None and story.map_diff.blocks),
         interrupted=story.stop.is_set(),
     )
     return BumpReport(
@@ -288,9 +308,15 @@ def _report(story: Story) -> BumpReport:
         run_file="run/run.json" if run else None,
         run_summary=run.stopped_because if run else None,
         verdict=story.verdict,
-        conclusion=conclusion_of(story.verdict, exit_code),
+        map_diff=story.map_diff,
+        conclusion=conclusion_of(story.verdict, exit_code, story.map_diff),
         headline=headline(
-            tuple(story.stages), story.builds, story.sync, story.verdict, story.sync_base
+            tuple(story.stages),
+            story.builds,
+            story.sync,
+            story.verdict,
+            story.sync_base,
+            map_diff=story.map_diff,
         ),
         exit_code=with_unsaved(exit_code, story.unsaved),
         coverage=story.coverage,

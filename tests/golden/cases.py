@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests import records_examples as examples
+from tests.map_examples import map_diff
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -136,6 +137,16 @@ def partial_clone() -> BumpReport:
     )
 
 
+def a_new_fallback() -> BumpReport:
+    """Nothing got slower, and one operator fell back to the CPU."""
+    return examples.bump(
+        verdict=examples.verdict(*_unchanged(3)),
+        map_diff=map_diff(),
+        conclusion="failure",
+        exit_code=1,
+    )
+
+
 CASES: dict[str, Callable[[], BumpReport]] = {
     build.__name__.replace("_", " "): build
     for build in (
@@ -149,5 +160,6 @@ CASES: dict[str, Callable[[], BumpReport]] = {
         first_run,
         undecided,
         partial_clone,
+        a_new_fallback,
     )
 }
