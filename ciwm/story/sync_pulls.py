@@ -40,6 +40,20 @@ def with_pulls(
         return with_known_states(told, config, hub, _api_url(hub), why)
 
 
+def with_same_pulls(
+    report: SyncReport, repository: Repository, config: UpstreamConfig, ours: Pulls
+) -> SyncReport:
+    """The report with how ours fare as another one has it, and its own incoming ones.
+
+    GitHub is not asked.
+    """
+    own = with_pulls(report, repository, config, offline=True).pulls
+    if own is None:
+        return report
+    coming = {"incoming": own.incoming, "incoming_count": own.incoming_count}
+    return report.model_copy(update={"pulls": ours.model_copy(update=coming)})
+
+
 def _section(
     report: SyncReport, own: Repository, config: UpstreamConfig, hub: GitHub | None, why: str
 ) -> Pulls:

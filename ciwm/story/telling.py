@@ -132,8 +132,9 @@ def _sync(story: Story) -> None:
             bump, bump.upstream, bump.head, effort.culprits_s, history_s=history_s, pulls=pulls
         )
         same = bump.head.sha == bump.base.sha
+        known = story.sync.pulls or False
         story.sync_base = (
-            story.sync if same else sync_cost(bump, bump.upstream, bump.base, pulls=pulls)
+            story.sync if same else sync_cost(bump, bump.upstream, bump.base, pulls=known)
         )
         _save(story, "sync-base.json", story.sync_base.to_json())
         _save(story, "sync.json", story.sync.to_json())

@@ -163,7 +163,7 @@ def _assembled(told: Told, now: datetime) -> SyncReport:
         carried=None,
         overlap=None,
         conflicts=None,
-        notes=(*_notes(lanes, target), *notes),
+        notes=(*_notes(lanes, target), *notes, *told.prepared.notes),
         surface=extent(told.prepared.surface, results[first.name].worlds),
         lanes=tuple(_lane_record(lane, target, results[lane.name].compared) for lane in lanes),
         drift=merged({name: result.compared.findings for name, result in results.items()}),
