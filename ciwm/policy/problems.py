@@ -63,6 +63,9 @@ def _plan(run: Run, watch: Watch) -> Iterator[str]:
             f"this change edits workloads it is measured by: {_few(plan.touched_workloads)}"
             + ("; the check is neutral at best" if judged_by_itself(run) else "")
         )
+    for shard in plan.shards:
+        if shard.missing:
+            yield f"shard {plain(shard.label)} is missing: {plain(shard.missing)}"
     if not run.complete:
         yield f"the run is not complete: {plain(run.stopped_because)}"
 

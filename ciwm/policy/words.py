@@ -97,7 +97,7 @@ def undecided(trial: Trial, stopped: str) -> str:
 
 def does_not_run(case: Case, side: Side) -> str:
     """Why a side is held not to build or run."""
-    build = case.run.arm(side).build
+    build = case.run.arm(side, case.series.workload).build
     if build is not None and not build.ok:
         tail = build.log_tail if build.status == "failed" else build.log_tail[-1:]
         why = plain(error_line(tail)) or "its log is empty"

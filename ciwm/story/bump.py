@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ciwm.bench.place import NO_MATRIX, Place
+
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
@@ -26,7 +28,8 @@ class Bump:
     declares the workloads: a pull request may not loosen its own gate. `keep` puts the run into
     the store and says where; None where the job is not trusted to. `waivers` are base's too.
     `only` one part may be asked for: what upstream costs, or the builds and their benchmark.
-    `first` is the run of an earlier job, which this one's is to confirm.
+    `first` is the run of an earlier job, which this one's is to confirm. `place` is this job's in a
+    matrix whose runs are merged.
     """
 
     repository: Repository
@@ -47,3 +50,4 @@ class Bump:
     no_upstream: str = ""
     only: Part | None = None
     first: Run | None = None
+    place: Place = NO_MATRIX

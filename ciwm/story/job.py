@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ciwm.bench.place import NO_MATRIX, Place
 from ciwm.bench.run_file import read_run
 from ciwm.config import FILE_NAMES, Config, find_config, read_config
 from ciwm.errors import ConfigError, GitError, UsageError
@@ -55,6 +56,7 @@ class Asked:
     seed: int | None
     policy: dict[str, Any]
     only: Part | None = None
+    place: Place = NO_MATRIX
     confirms: Path | None = None
 
 
@@ -100,6 +102,7 @@ def bump_of(job: Job) -> Bump:
         only=asked.only,
         first=None if asked.confirms is None else read_run(asked.confirms),
         waivers=waivers_at(_reading(job), compared.base.sha),
+        place=asked.place,
     )
 
 
