@@ -109,8 +109,8 @@ def _named(files: Sequence[ShardFiles]) -> list[str]:
 
 
 def _files(runs: Sequence[str], folder: Path | None) -> list[ShardFiles]:
-    """What the shards left; raises UsageError where none is named."""
-    from ciwm.errors import UsageError  # noqa: PLC0415
+    """What the shards left; raises EnvironmentFailure where there is nothing."""
+    from ciwm.errors import EnvironmentFailure  # noqa: PLC0415
     from ciwm.story.merged import shard_files  # noqa: PLC0415
 
     if bool(runs) == (folder is not None):
@@ -118,10 +118,14 @@ def _files(runs: Sequence[str], folder: Path | None) -> list[ShardFiles]:
     if folder is None:
         return [_file(text) for text in runs]
     if not folder.is_dir():
-        raise UsageError(f"there is no folder {folder}", "no job of the matrix left an artifact")
+        raise EnvironmentFailure(
+            f"there is no folder {folder}", "no job of the matrix left an artifact"
+        )
     found = sorted(path for path in folder.iterdir() if path.is_dir())
     if not found:
-        raise UsageError(f"{folder} holds no shard", "no job of the matrix left an artifact")
+        raise EnvironmentFailure(
+            f"{folder} holds no shard", "no job of the matrix left an artifact"
+        )
     return [shard_files(path) for path in found]
 
 
