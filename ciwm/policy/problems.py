@@ -102,6 +102,12 @@ def _unplanned(run: Run) -> Iterator[str]:
 
 
 def _order(run: Run) -> Iterator[str]:
+    if run.plan.order == "apart":
+        yield (
+            "base and head were measured apart: what changed between the two occasions cannot be "
+            "told from the change itself, so that nothing is proved (--trust-separate decides all "
+            "the same)"
+        )
     if run.plan.order == "unknown":
         yield (
             "the order of launches inside blocks is not known: the bound on false alarms holds "
