@@ -8,14 +8,19 @@ from typing import Any, Literal, get_args
 from pydantic import Field, model_validator
 
 from ciwm.config_section import Section, with_percent, with_seconds
+from ciwm.records.labels import MARK
 
 BlockOn = Literal["regression", "tail", "missing", "failed", "coverage", "correctness"]
 OnDoubt = Literal["warn", "fail"]
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a pattern names something, literally or as a glob."""
-    return name == pattern or fnmatchcase(name, pattern)
+    """Whether a pattern names something, literally or as a glob.
+
+    What a shard of a matrix measured (`decode@h100`) goes by its name without the label, too.
+    """
+    names = (name, name.rpartition(MARK)[0])
+    return any(one and (one == pattern or fnmatchcase(one, pattern)) for one in names)
 
 
 class SeriesRule(Section):

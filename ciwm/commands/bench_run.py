@@ -37,8 +37,10 @@ def measured(
     import secrets  # noqa: PLC0415
 
     from ciwm.bench.measure import BenchRequest, measure  # noqa: PLC0415
+    from ciwm.bench.place import place_of  # noqa: PLC0415
     from ciwm.bench.plan import check_workloads  # noqa: PLC0415
 
+    place = place_of(call.options["shard"], call.options["shards"])
     options, repository = call.options, call.repository
     base, head = repository.revision(base_name), repository.revision(head_name)
     source = repository.revision(options["workloads_from"] or head_name)
@@ -61,6 +63,7 @@ def measured(
         base_config=None if calibrate else _config_of(call, base),
         calibration=None if calibrate else _known(call),
         calibrate=calibrate,
+        place=place,
     )
     with _in_use(directory), call.shown.group(f"measure into {directory}"):
         return measure(request, stop=call.stop, on_progress=call.shown.say), directory

@@ -73,6 +73,15 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     metavar="RUN",
     help="A run of the same revisions from an earlier job: this job's run confirms what it found.",
 )
+@click.option(
+    "--shard",
+    envvar="CIWM_SHARD",
+    metavar="LABEL",
+    help="This job's label in a matrix over devices, whose runs `ciwm merge` joins.",
+)
+@click.option(
+    "--shards", envvar="CIWM_SHARDS", metavar="LABEL,...", help="The labels of all its jobs."
+)
 @click.option("--seed", envvar="CIWM_SEED", type=click.IntRange(min=0), help="[default: random]")
 @click.option("--out", envvar="CIWM_OUT", type=FOLDER, help="Folder for records and report.")
 @click.option("--json", "as_json", is_flag=True, help="Print the BumpReport and nothing else.")
@@ -104,12 +113,14 @@ def command(require: bool, as_json: bool, **options: Any) -> int:  # noqa: FBT00
 
 
 def _asked(options: dict[str, Any]) -> Asked:
+    from ciwm.bench.place import place_of  # noqa: PLC0415
     from ciwm.story.job import Asked  # noqa: PLC0415
 
     doubts = {name: options.pop(name) for name in ("on_inconclusive", "on_void")}
     policy = {name: value for name, value in doubts.items() if value is not None}
+    place = place_of(options.pop("shard"), options.pop("shards"))
     directory = folder_for(options.pop("out"))
-    return Asked(policy=policy, directory=directory, **options)
+    return Asked(policy=policy, directory=directory, place=place, **options)
 
 
 def folder_for(stated: Path | None) -> Path:

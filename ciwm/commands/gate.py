@@ -222,10 +222,15 @@ def _read(path: Path, config: GateConfig) -> Run:
     """The run of a record, of a directory that holds one, or of a CSV file."""
     from ciwm.bench.run_file import read_run  # noqa: PLC0415
     from ciwm.bench.samples_csv import read_samples  # noqa: PLC0415
+    from ciwm.errors import UsageError  # noqa: PLC0415
 
     if path.suffix.lower() == ".csv":
         return read_samples(path, config, in_blocks=True)
-    return read_run(path)
+    try:
+        return read_run(path)
+    except UsageError as error:
+        hint = "results of another tool are compared by --base FILE --head FILE"
+        raise UsageError(error.message, error.hint or hint) from error
 
 
 def _print(verdict: Verdict, *, as_json: bool, markdown: bool) -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ciwm.ingest.source import Source
     from ciwm.records.run import Better
 
-WRITTEN_BY = "ciwm's workloads"
+WRITTEN_BY = "a workload of ciwm"
 _KEYS = {"series", "metric", "values", "unit", "better"}
 _BETTER: dict[str, Better] = {"lower": "lower", "higher": "higher"}
 

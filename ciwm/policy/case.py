@@ -35,7 +35,7 @@ class Case:
 
     def builds(self, side: Side) -> bool:
         """Whether the side's build, where there is a record of one, can be launched."""
-        build = self.run.arm(side).build
+        build = self.run.arm(side, self.series.workload).build
         return build is None or build.ok
 
     def runs(self, side: Side) -> bool:

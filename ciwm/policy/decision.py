@@ -18,7 +18,7 @@ from ciwm.policy.trials import family_size
 from ciwm.policy.waiving import Waivers, remarks, waived
 from ciwm.policy.watch import Watch
 from ciwm.policy.words import named
-from ciwm.records import SEVERITY, LaunchCount, SeriesVerdict, Verdict
+from ciwm.records import SEVERITY, SIDES, LaunchCount, SeriesVerdict, Verdict
 
 if TYPE_CHECKING:
     from ciwm.config import GateConfig
@@ -87,21 +87,24 @@ def _watched(run: Run, config: GateConfig) -> Watch:
 
 
 def _cases(run: Run, watch: Watch) -> list[Case]:
-    incomparable, aggregates = _incomparable(run), aggregates_of(run)
+    aggregates = aggregates_of(run)
+    incomparable = {name: _incomparable(run, name) for name in watch.tallies}
     return [
         Case(
             run,
             trial,
             watch.tallies.get(trial.series.workload, Tally()),
-            incomparable,
+            incomparable[trial.series.workload],
             aggregates.get(trial.series.key, ""),
         )
         for trial in watch.trials
     ]
 
 
-def _incomparable(run: Run) -> str:
-    hard = [d for d in run.base.environment.diff(run.head.environment) if d.hard]
+def _incomparable(run: Run, workload: str) -> str:
+    """Why a workload's two sides cannot be compared; empty when they can."""
+    base, head = (run.arm(side, workload).environment for side in SIDES)
+    hard = [d for d in base.diff(head) if d.hard]
     return "; ".join(f"{d.what} was {d.base} for base and {d.head} for head" for d in hard)
 
 

@@ -65,6 +65,9 @@ def _plan(run: Run, watch: Watch) -> Iterator[str]:
             f"this change edits workloads it is measured by: {_few(plan.touched_workloads)}"
             + ("; the check is neutral at best" if judged_by_itself(run) else "")
         )
+    for shard in plan.shards:
+        if shard.missing:
+            yield f"shard {plain(shard.label)} is missing: {plain(shard.missing)}"
     if not run.complete:
         yield f"the run is not complete: {plain(run.stopped_because)}"
 
@@ -105,6 +108,12 @@ def _unplanned(run: Run) -> Iterator[str]:
 
 
 def _order(run: Run) -> Iterator[str]:
+    if run.plan.order == "apart":
+        yield (
+            "base and head were measured apart: what changed between the two occasions cannot be "
+            "told from the change itself, so that nothing is proved (--trust-separate decides all "
+            "the same)"
+        )
     if run.plan.order == "unknown":
         yield (
             "the order of launches inside blocks is not known: the bound on false alarms holds "

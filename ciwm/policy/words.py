@@ -50,16 +50,15 @@ def unchanged(trial: Trial) -> str:
 
 
 def advice(trial: Trial, aggregate: str) -> str:
-    """What two sides measured apart look like, and why that decides nothing."""
+    """What two sides measured apart look like; that decides nothing, as a remark says of all."""
     if trial.launches:
         found = _range(trial) if trial.comparable else _change(trial)
         seen = f"{found}, {_launches(trial)}"
     else:
         seen = _seen(trial)
+    figure_only = f"; each launch is one figure ({aggregate}), no samples" if aggregate else ""
     return (
-        f"advice only: {_quantity(trial)}: {seen}; base and head were measured "
-        "apart, and what changed between the two occasions cannot be told from the change itself"
-        + (f"; each launch is one figure ({aggregate}), there are no samples" if aggregate else "")
+        f"advice only: {_quantity(trial)}: {seen}; base and head were measured apart{figure_only}"
     )
 
 
@@ -67,7 +66,7 @@ def on_trust(aggregate: str) -> str:
     """What a decision on aggregates of files measured apart is worth."""
     return (
         "this is taken on trust and is no proof: the files were measured apart, and each launch "
-        f"is one figure ({aggregate}), there are no samples"
+        f"is one figure ({aggregate}), no samples"
     )
 
 
@@ -97,7 +96,7 @@ def undecided(trial: Trial, stopped: str) -> str:
 
 def does_not_run(case: Case, side: Side) -> str:
     """Why a side is held not to build or run."""
-    build = case.run.arm(side).build
+    build = case.run.arm(side, case.series.workload).build
     if build is not None and not build.ok:
         tail = build.log_tail if build.status == "failed" else build.log_tail[-1:]
         why = plain(error_line(tail)) or "its log is empty"

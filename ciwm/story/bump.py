@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ciwm.bench.place import NO_MATRIX, Place
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
@@ -28,7 +30,8 @@ class Bump:
     `only` one part may be asked for: what upstream costs, or the builds and their benchmark.
     `history` gives the kept runs of a machine (its fingerprint) on the way to base.
     Coverage files that are named here take the place of those that [coverage] names.
-    `first` is the run of an earlier job, which this one's is to confirm.
+    `first` is the run of an earlier job, which this one's is to confirm. `place` is this job's in a
+    matrix whose runs are merged.
     """
 
     repository: Repository
@@ -52,3 +55,4 @@ class Bump:
     coverage_base: tuple[Path, ...] = ()
     coverage_head: tuple[Path, ...] = ()
     first: Run | None = None
+    place: Place = NO_MATRIX

@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ciwm.bench.place import NO_MATRIX, Place
 from ciwm.bench.run_file import read_run
 from ciwm.config import FILE_NAMES, Config, find_config, read_config
 from ciwm.errors import ConfigError, GitError, UsageError
@@ -57,6 +58,7 @@ class Asked:
     only: Part | None = None
     coverage_base: tuple[Path, ...] = ()
     coverage_head: tuple[Path, ...] = ()
+    place: Place = NO_MATRIX
     confirms: Path | None = None
 
 
@@ -105,6 +107,7 @@ def bump_of(job: Job) -> Bump:
         coverage_head=asked.coverage_head,
         first=None if asked.confirms is None else read_run(asked.confirms),
         waivers=waivers_at(_reading(job), compared.base.sha),
+        place=asked.place,
     )
 
 

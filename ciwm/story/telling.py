@@ -231,6 +231,7 @@ def _bench(story: Story) -> None:
                 workloads_from=bump.head,
                 directory=bump.directory / "run",
                 seed=bump.seed,
+                place=bump.place,
             ),
             stop=story.stop,
             on_progress=story.progress,
