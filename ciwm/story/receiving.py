@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ciwm import __version__
 from ciwm.errors import CiwmError, UsageError
 from ciwm.policy import Waivers
+from ciwm.policy.closing import closings
 from ciwm.records.bump import BumpReport, Stage
 from ciwm.story.ending import conclusion_of, exit_code_of
 from ciwm.story.unmeasured import could_not_begin
@@ -63,6 +64,7 @@ def received(handed: Handed, origin: Origin) -> BumpReport:
         trust=_compared(origin.trust, claims, verdict, found),
         coverage=claims.coverage,
         trends=claims.trends,
+        closing=closings(waivers, verdict.series, ()) if verdict else (),
     )
     return report.model_copy(update={"headline": _headline(report)})
 

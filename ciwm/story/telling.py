@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ciwm.records.build import BuildRecord
+    from ciwm.records.closing import Closing
     from ciwm.records.coverage import Coverage
     from ciwm.records.run import Run
     from ciwm.records.sync import SyncReport
@@ -53,6 +54,7 @@ class Story:
     verdict: Verdict | None = None
     coverage: Coverage | None = None
     trends: tuple[Trend, ...] = ()
+    closing: tuple[Closing, ...] = ()
     unsaved: str = ""  # why a record is not on disk
 
     @contextmanager
@@ -291,4 +293,5 @@ def _report(story: Story) -> BumpReport:
         exit_code=with_unsaved(exit_code, story.unsaved),
         coverage=story.coverage,
         trends=story.trends,
+        closing=story.closing,
     )
