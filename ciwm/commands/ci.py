@@ -187,10 +187,10 @@ def _publish(
     from ciwm.github import connect_from  # noqa: PLC0415
     from ciwm.publish import KEY, Target, Texts, publish  # noqa: PLC0415
     from ciwm.report.bump_markdown import comment_markdown, summary_markdown  # noqa: PLC0415
-    from ciwm.report.remarks import build_remarks  # noqa: PLC0415
+    from ciwm.report.remarks import remarks_of  # noqa: PLC0415
     from ciwm.story.saving import save  # noqa: PLC0415
 
-    remarks, directory = build_remarks(report), asked.directory
+    remarks, directory = remarks_of(report), asked.directory
     texts = Texts(comment_markdown(report), summary_markdown(report), remarks)
     unsaved = save(directory / "comment.md", texts.comment)
     if unsaved:
@@ -216,7 +216,8 @@ def _publish(
             _close_waivers(github, report, event, runner)
     if not any(one.what == "check" for one in published.posted):
         for one in remarks:  # the check carries them where it could be posted
-            runner.error(one.message, title=one.title, file=one.path, line=one.start_line)
+            show = runner.error if one.level == "failure" else runner.warning
+            show(one.message, title=one.title, file=one.path, line=one.start_line)
     return not published.problems
 
 
