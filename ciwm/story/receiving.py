@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from ciwm.story.origin import Origin
 
 
+_TOLD = ("base", "head", "builds", "coverage", "trends")  # as they were claimed; none decides
+
+
 def received(handed: Handed, origin: Origin) -> BumpReport:
     """The report with everything that decides found anew; the rest are claims, told as such.
 
@@ -42,19 +45,18 @@ def received(handed: Handed, origin: Origin) -> BumpReport:
         interrupted=any(stage.status == "interrupted" for stage in stages),
     )
     found = conclusion_of(verdict, exit_code)
+    told = {name: getattr(claims, name) for name in _TOLD}
     report = BumpReport(
+        **told,
         generated_at=now,
         ciwm_version=__version__,
         repository=origin.repository,
-        base=claims.base,
-        head=claims.head,
         pull_request=origin.pull_request,
         check_sha=origin.sha,
         run_url=origin.url,
         stages=stages,
         sync=sync,
         sync_base=_sync_judged(claims.sync_base, config),
-        builds=claims.builds,
         environment=handed.run.head.environment if handed.run else None,
         run_summary=handed.run.stopped_because if handed.run else None,
         verdict=verdict,
@@ -62,8 +64,6 @@ def received(handed: Handed, origin: Origin) -> BumpReport:
         headline="",
         exit_code=exit_code,
         trust=_compared(origin.trust, claims, verdict, found),
-        coverage=claims.coverage,
-        trends=claims.trends,
         closing=closings(waivers, verdict.series, ()) if verdict else (),
     )
     return report.model_copy(update={"headline": _headline(report)})
