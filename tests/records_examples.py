@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from ciwm.records import (
@@ -32,6 +32,7 @@ from ciwm.records import (
     Verdict,
     WayOut,
 )
+from ciwm.records.closing import Closing
 from ciwm.records.coverage import Coverage, SideCoverage, UncoveredLines
 from ciwm.records.factorial import FactorialLaunch, Part, SeriesAttribution
 from ciwm.records.sync import (
@@ -771,6 +772,15 @@ ONE_OF_EACH: tuple[RecordFile, ...] = (
         ),
         coverage=coverage(),
         trends=(trend(count=2),),
+        closing=(
+            Closing(
+                series="decode-8b[batch=8]",
+                metric="step_time",
+                issue="https://github.com/acme/vllm-npu/issues/12",
+                expires=date(2026, 8, 31),
+                why="it expired on 2026-08-31",
+            ),
+        ),
     ),
     calibration(),
     factorial_run(),

@@ -116,10 +116,10 @@ def _publish(record: BumpReport, target: Target, path: Path) -> Published:
     from ciwm.github import connect_from  # noqa: PLC0415
     from ciwm.publish import Texts, publish  # noqa: PLC0415
     from ciwm.report.bump_markdown import comment_markdown, summary_markdown  # noqa: PLC0415
-    from ciwm.report.remarks import build_remarks  # noqa: PLC0415
+    from ciwm.report.remarks import remarks_of  # noqa: PLC0415
 
     trusted = record.trust is None or record.trust.trusted
-    remarks = build_remarks(record) if trusted else ()
+    remarks = remarks_of(record) if trusted else ()
     texts = Texts(comment_markdown(record), summary_markdown(record), remarks)
     with connect_from(os.environ) or nullcontext() as github:
         return publish(record, texts, target, github, runner=Runner(), saved=path)

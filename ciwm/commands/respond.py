@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print what was done as JSON.")
 def command(*, workflow: str, pulls: bool, as_json: bool) -> int:
-    r"""Answer the event of an issue_comment or check_run job.
+    """Answer the event of an issue_comment or check_run job.
 
     \b
     /ciwm rerun                      measures the same commit again
@@ -44,7 +44,7 @@ def command(*, workflow: str, pulls: bool, as_json: bool) -> int:
     The first line of a comment on a pull request counts, from a person who may write to the
     repository, as GitHub says when it is asked. The comment gets a reaction, and a reply where
     there is something to say. The ceiling of a waiver is what the newest run saw and 1 % more.
-    """
+    """  # noqa: D301  click's own sign for lines to be left alone
     from datetime import datetime, timezone  # noqa: PLC0415
 
     from ciwm.actions import Runner, read_event  # noqa: PLC0415

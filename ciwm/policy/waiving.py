@@ -97,8 +97,8 @@ def remarks(waivers: Waivers, verdicts: Iterable[SeriesVerdict]) -> Iterator[str
             yield f"{name} matches no series"
         elif recovered((waiver,), own):
             yield (
-                f"{name} is no longer needed: nothing it covers is slower; remove it "
-                "(ciwm waive --tidy)"
+                f"{name} covers nothing that is slower here: once the change it is for is merged, "
+                "remove it (ciwm waive --tidy)"
             )
         elif waiver.expires < waivers.today:
             yield f"{name} expired on {waiver.expires:%Y-%m-%d}"

@@ -8,6 +8,7 @@ from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
+from ciwm.records.closing import Closing
 from ciwm.records.coverage import Coverage
 from ciwm.records.environment import Environment
 from ciwm.records.opmap_diff import MapDiff
@@ -37,6 +38,7 @@ class BumpReport(RecordFile):
 
     `sync` is the sync cost at head (what is left after the bump), `sync_base` the one at base
     (what the bump pays for). `trust` is set by a trusted job that posts an untrusted one's report.
+    `closing` are waivers of the base that should go.
     """
 
     generated_at: AwareDatetime
@@ -62,3 +64,4 @@ class BumpReport(RecordFile):
     trust: Trust | None = None
     coverage: Coverage | None = None
     trends: tuple[Trend, ...] = ()
+    closing: tuple[Closing, ...] = ()

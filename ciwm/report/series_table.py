@@ -54,7 +54,6 @@ def benchmarks_section(
     quiet = [row for row in rows if not built or row.outcome in QUIET]
     parts = [
         f"#### Benchmarks\n\n{_table(opened, trends)}" if opened else "",
-        f"<sub>{LEGEND}</sub>" if any(_bars(row, trends) for row in opened) else "",
         _folded("more alarming", hidden, detail, trends),
         _folded("other" if loud else "", quiet, detail, trends),
         _problems(verdict),
@@ -102,8 +101,11 @@ def _problems(verdict: Verdict) -> str:
 
 
 def _table(rows: Sequence[SeriesVerdict], trends: Trends | None) -> str:
+    """The table, and below it what its bars are where it has any."""
     headers = ("Benchmark", "Result", ">Base", ">Head", "Change (95% interval)", ">Limit")
-    return table(headers, [_cells(row, _bars(row, trends)) for row in rows])
+    drawn = [_bars(row, trends) for row in rows]
+    cells = [_cells(row, bar) for row, bar in zip(rows, drawn, strict=True)]
+    return table(headers, cells) + (f"\n\n<sub>{LEGEND}</sub>" if any(drawn) else "")
 
 
 def _bars(row: SeriesVerdict, trends: Trends | None) -> str:

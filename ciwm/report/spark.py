@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,4 +44,6 @@ def bars(row: SeriesVerdict, before: tuple[float, ...]) -> str:
 
 
 def _bar(share: float) -> str:
+    if not isfinite(share):  # of values at the ends of what a float holds
+        share = 0.5
     return BARS[min(len(BARS) - 1, max(0, int(share * len(BARS))))]

@@ -29,10 +29,21 @@ def waivers_part(report: BumpReport, detail: Detail) -> str:
     held = [row for row in report.verdict.series if row.waiver is not None]
     lines = "\n".join(_held(row, row.waiver) for row in held[: detail.rows] if row.waiver)
     parts = [
+        _closing(report, detail),
         f"#### Waived\n\n{lines}{more(detail.rows, len(held), 'waivers')}" if held else "",
         _how_to(report) if detail.items else "",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _closing(report: BumpReport, detail: Detail) -> str:
+    """The waivers that should go, and why."""
+    shown = report.closing[: detail.rows]
+    listed = "\n".join(
+        f"- {name(one.series)} {words(one.metric, 60)}: {words(one.why, 200)}" for one in shown
+    )
+    told = f"#### Waivers to close\n\n{listed}{more(len(shown), len(report.closing), 'waivers')}"
+    return told if listed else ""
 
 
 def _held(row: SeriesVerdict, waiver: Waived) -> str:

@@ -87,9 +87,11 @@ def read_of_remote(
             return []
         label = f"{branch} of {to.shown}"
         blobs = read_tree(scratch, label, tip).blobs
+        paths = chosen(blobs)
+        to.bring(scratch, [blobs[path] for path in paths])
         return [
             (to.read(scratch, blobs[path], f"{path} of {label}"), f"{path} of {label}")
-            for path in chosen(blobs)
+            for path in paths
         ]
 
 

@@ -76,8 +76,7 @@ class Job:
 def bump_of(job: Job) -> Bump:
     """Fetch what is missing and decide what is compared; raises CiwmError when it cannot be."""
     event, asked = job.event, job.asked
-    if asked.fetch and event is not None:
-        _fetch_base(job, event)
+    tip = _fetch_base(job, event) if asked.fetch and event is not None else None
     compared = _compared(job)
     config, base_config = _configs(job, compared)
     job.say(
@@ -106,25 +105,31 @@ def bump_of(job: Job) -> Bump:
         coverage_base=asked.coverage_base,
         coverage_head=asked.coverage_head,
         first=None if asked.confirms is None else read_run(asked.confirms),
-        waivers=waivers_at(_reading(job), compared.base.sha),
+        # the branch as it is now: a waiver merged meanwhile counts for a job that is run again
+        waivers=waivers_at(_reading(job), tip or compared.base.sha),
         place=asked.place,
     )
 
 
-def _fetch_base(job: Job, event: Event) -> None:
-    """Complete the history, and bring the base branch or the pushed commit."""
+def _fetch_base(job: Job, event: Event) -> str | None:
+    """Complete the history, and bring the base branch or the pushed commit.
+
+    The tip of a pull request's base branch; None where there is none, or it could not be fetched.
+    """
     pull, repository = event.pull_request, job.repository
     if pull is not None:
         wanted = f"+refs/heads/{pull.base_ref}:{BASE_REF}"
     elif event.after is not None and repository.is_shallow:
         wanted = f"+{event.after}:{HEAD_REF}"
     else:
-        return
+        return None
     try:
         fetch_origin(repository, [wanted], token=job.token, say=job.say)
     except GitError as error:
         # what is here may do: whether it does shows when the revisions are looked up
         job.say(f"warning: {error.message}")
+        return None
+    return repository.commit(BASE_REF) if pull is not None else None
 
 
 def _compared(job: Job) -> Compared:

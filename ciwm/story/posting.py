@@ -12,7 +12,7 @@ from ciwm.github import archive, artifacts
 from ciwm.publish import KEY, Target, Texts, publish
 from ciwm.publish.hostile import handed_in, handed_in_archive
 from ciwm.report.bump_markdown import comment_markdown, summary_markdown
-from ciwm.report.remarks import build_remarks
+from ciwm.report.remarks import remarks_of
 from ciwm.story.receiving import received, refused
 from ciwm.story.unmeasured import nothing_to_compare
 
@@ -131,7 +131,7 @@ def _fetched(github: GitHub, repository: str, artifact: Artifact) -> Handed:
 def _texts(report: BumpReport) -> Texts:
     try:
         trusted = report.trust is not None and report.trust.trusted
-        remarks = build_remarks(report) if trusted else ()
+        remarks = remarks_of(report) if trusted else ()
         return Texts(comment_markdown(report), summary_markdown(report), remarks)
     except (ArithmeticError, ValueError, RecursionError) as error:
         raise UsageError(

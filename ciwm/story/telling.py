@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ciwm.records.build import BuildRecord
+    from ciwm.records.closing import Closing
     from ciwm.records.coverage import Coverage
     from ciwm.records.opmap_diff import MapDiff
     from ciwm.records.run import Run
@@ -55,6 +56,7 @@ class Story:
     coverage: Coverage | None = None
     trends: tuple[Trend, ...] = ()
     map_diff: MapDiff | None = None
+    closing: tuple[Closing, ...] = ()
     unsaved: str = ""  # why a record is not on disk
 
     @contextmanager
@@ -323,4 +325,5 @@ def _report(story: Story) -> BumpReport:
         exit_code=with_unsaved(exit_code, story.unsaved),
         coverage=story.coverage,
         trends=story.trends,
+        closing=story.closing,
     )

@@ -22,8 +22,11 @@ _BEYOND_16_BITS = 0xFFFF
 
 def waiver_of(**stated: Any) -> Waiver:
     """A waiver of what was stated; raises UsageError that names the first part that is wrong."""
+    given = {name: value for name, value in stated.items() if value is not None}
+    if re.fullmatch(r"\d+(\.\d+)?", str(given.get("ceiling", ""))):
+        given["ceiling"] = f"{given['ceiling']}%"  # what else could a bare number be
     try:
-        return Waiver.model_validate({k: v for k, v in stated.items() if v is not None})
+        return Waiver.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ciwm.cli import run
-from ciwm.coverage import changed_lines
+from ciwm.coverage import changed_lines, compared, read_coverage
 from ciwm.git import Repository
 from ciwm.records import BumpReport, read_record
 from ciwm.report.bump_markdown import comment_markdown
@@ -141,3 +142,42 @@ def test_without_coverage_nothing_is_said(checkout: Path, tmp_path: Path) -> Non
     assert found.coverage is None
     assert "coverage" not in comment_markdown(found)
     assert json.loads((tmp_path / "out" / "report.json").read_text())["coverage"] is None
+
+
+SCRIPT = """\
+def reached(x):
+    if x:
+        return 1
+    return 2
+
+
+def never():
+    return 3
+
+
+reached(True)
+"""
+
+
+def test_what_coverage_py_itself_writes_reads_the_same_in_all_its_formats(tmp_path: Path) -> None:
+    folder = tmp_path / "src"
+    folder.mkdir()
+    (folder / "script.py").write_text(SCRIPT)
+
+    def coverage(*arguments: str) -> str:
+        command = [sys.executable, "-m", "coverage", *arguments]
+        environment = {**os.environ, "COVERAGE_FILE": str(tmp_path / "data"), "COVERAGE_RCFILE": ""}
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True
+        )
+        return done.stdout
+
+    coverage("run", "--source=src", "src/script.py")
+    total = float(coverage("report", "--format=total", "--precision=2"))
+    for kind in ("json", "xml", "lcov"):
+        coverage(kind, "-o", f"out.{kind}")
+        hits = read_coverage([tmp_path / f"out.{kind}"])
+        found = compared(None, hits, {"src/script.py": {4, 8}}, tracked=["src/script.py"], files={})
+        assert found.head is not None
+        assert found.head.pct == pytest.approx(total, abs=0.005), kind
+        assert [one.ranges for one in found.uncovered] == [((4, 4), (8, 8))], kind

@@ -343,7 +343,7 @@ def test_a_waiver_that_is_no_longer_needed_is_named_as_removable(half: Half) -> 
     pair = half(from_fork=False, policy=files).leaves(packed(run=measured()))
     assert pair() == 0
     assert pair.check["conclusion"] == "success"
-    assert "no longer needed" in pair.comment
+    assert "covers nothing that is slower here" in pair.comment
 
 
 def test_the_family_of_the_plan_cannot_be_inflated(half: Half) -> None:

@@ -115,6 +115,18 @@ def test_each_mistake_is_one_line_and_writes_nothing(
     assert not (checkout / "ciwm-waivers.toml").exists()
 
 
+def test_a_bare_number_is_a_percentage_and_a_file_that_is_no_text_is_left_alone(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["waive", "x", "--ceiling", "7.5", *WHY]) == 0
+    assert [one.ceiling_pct for one in find_waivers(checkout)] == [7.5]
+    (checkout / "ciwm-waivers.toml").write_bytes(b"\xff")
+    for arguments in (["y", "--ceiling", "8%", *WHY], ["--tidy"]):
+        assert run(["waive", *arguments]) == 2
+        assert "ciwm-waivers.toml is not TOML" in capsys.readouterr().err
+    assert (checkout / "ciwm-waivers.toml").read_bytes() == b"\xff"
+
+
 def test_a_regression_that_the_report_has_not_is_told_with_those_it_has(
     checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -46,7 +46,10 @@ def test_bars_stand_for_the_values(before: tuple[float, ...], head: float, drawn
     assert bars(row(head), before) == drawn  # type: ignore[arg-type]
 
 
-@given(st.lists(st.floats(-1e300, 1e300), min_size=1, max_size=12), st.floats(-1e300, 1e300))
+FINITE = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(FINITE, min_size=1, max_size=12), FINITE)
 def test_every_value_has_a_bar(before: list[float], head: float) -> None:
     drawn = bars(row(head), tuple(before))  # type: ignore[arg-type]
     assert len(drawn) == len(before) + 2
