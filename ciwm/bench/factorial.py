@@ -82,7 +82,7 @@ def resume_factorial(
     """
     with held(path) as directory:
         asked = directory.request(SavedFactorial)
-        refuse_changes(asked, asked.builds, config, describe_host())
+        refuse_changes(asked, asked.builds.items(), config, describe_host())
         if budget_s is not None:
             asked = with_budget(asked, budget_s)
         if (done := read_record(path / FACTORIAL, FactorialRun)).complete:

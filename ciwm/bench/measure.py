@@ -85,7 +85,7 @@ def resume(
         raise UsageError(f"there is no run in {path}")
     with held(path) as directory:
         asked, plan = directory.request(SavedRequest), directory.plan()
-        refuse_changes(asked, asked.builds, config, describe_host())
+        refuse_changes(asked, asked.builds.items(), config, describe_host())
         if budget_s is not None:
             asked = with_budget(asked, budget_s)
         bench = _Bench(directory, asked, plan, stop, on_progress)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from ciwm.bench.saved_request import SavedFactorial, SavedRequest
+from ciwm.bench.saved_request import Asked, SavedFactorial, SavedRequest
 from ciwm.errors import CiwmError, LaunchError, UsageError
 from ciwm.launch.files import make_folder, write_atomically
 from ciwm.launch.flock import Flock
@@ -30,12 +30,16 @@ from ciwm.records import FactorialRun, Launch, Plan, Run, read_record
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ciwm.bench.saved_request import Asked, AskedT
+    from ciwm.bench.saved_request import AskedT
 
 REQUEST, PLAN, RUN = "request.json", "plan.json", "run.json"
 FACTORIAL = "factorial.json"
 LOCK = ".lock"
 DIGITS = re.compile(r"[0-9]{1,18}")
+_KINDS: tuple[tuple[type[Asked], type[Run | FactorialRun], str], ...] = (
+    (SavedRequest, Run, RUN),
+    (SavedFactorial, FactorialRun, FACTORIAL),
+)
 REFRESH_SHARE = 20  # rewriting run.json takes at most one part in so many of the time
 
 
@@ -145,8 +149,7 @@ def held(path: Path) -> Iterator[RunDirectory]:
 def last_interrupted(runs: Path, checkout: Path) -> Path:
     """The run of a checkout that was begun last and is not complete; raises UsageError."""
     found = []
-    kinds = ((SavedRequest, Run, RUN), (SavedFactorial, FactorialRun, FACTORIAL))
-    for path, (kind, record, name) in product(runs.iterdir(), kinds):
+    for path, (kind, record, name) in product(runs.iterdir(), _KINDS):
         with contextlib.suppress(CiwmError):
             asked = read_record(path / REQUEST, kind)
             if Path(asked.repository) == checkout and not _is_complete(path / name, record):

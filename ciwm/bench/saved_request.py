@@ -14,7 +14,7 @@ from ciwm.records import BuildRecord, Environment, RecordFile, Revision
 from ciwm.records.factorial import Cell  # noqa: TC001  the same
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
     from pathlib import Path
 
     from ciwm.bench.plan import BenchRequest
@@ -95,7 +95,7 @@ def with_budget(request: AskedT, budget_s: float) -> AskedT:
 
 
 def refuse_changes(
-    old: Asked, builds: Mapping[str, BuildRecord], config: Config | None, host: Environment
+    old: Asked, builds: Iterable[tuple[str, BuildRecord]], config: Config | None, host: Environment
 ) -> None:
     """Raise what keeps a run from being continued: another host, another build, other workloads."""
     hard = [one for one in old.environment.diff(host) if one.hard]
@@ -105,7 +105,7 @@ def refuse_changes(
             f"is {hard[0].head}",
             "resume it where it was begun, or start a new run",
         )
-    for side, build in builds.items():
+    for side, build in builds:
         if not build.ok:
             raise EnvironmentFailure(
                 f"the {side} of this run did not build ({build.status})", "start a new run"

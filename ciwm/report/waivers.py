@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
-from math import ceil
+from math import ceil, inf
 from typing import TYPE_CHECKING
 
 from ciwm.report.bump_parts import safe_url
@@ -53,7 +53,8 @@ def _ceiling(row: SeriesVerdict, waiver: Waived) -> str:
 
 
 def _how_to(report: BumpReport) -> str:
-    rows = rows_of(report.verdict, "regressed") if report.verdict else []
+    found = rows_of(report.verdict, "regressed") if report.verdict else []
+    rows = [row for row in found if (row.head_value or 0) <= (row.value_limit or inf)]
     texts = [_text(row, report.generated_at.date()) for row in rows[:_SUGGESTED]]
     if not texts:
         return ""
