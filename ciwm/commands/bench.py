@@ -129,8 +129,8 @@ def command(
             if options["factor"]:
                 return factor(call, revisions)
             if resume_from is not None:
-                run, path = resumed(call, resume_from)
-            elif options["calibrate"]:
+                return resumed(call, resume_from)
+            if options["calibrate"]:
                 name = revisions[0] if revisions else "HEAD"
                 run, path = measured(call, name, name, calibrate=True)
             else:

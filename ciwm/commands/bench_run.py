@@ -106,10 +106,10 @@ def built(call: Call, revision: Revision) -> BuildRecord:
     return record
 
 
-def resumed(call: Call, resume_from: str) -> tuple[Run, Path]:
-    """The interrupted run of a folder (empty: the last one of this repository), gone on with."""
+def resumed(call: Call, resume_from: str) -> int:
+    """Go on with the interrupted run of a folder (empty: the last one of this repository)."""
     from ciwm.bench.measure import resume  # noqa: PLC0415
-    from ciwm.bench.run_directory import last_interrupted  # noqa: PLC0415
+    from ciwm.bench.run_directory import FACTORIAL, last_interrupted  # noqa: PLC0415
     from ciwm.bench.saved_request import home  # noqa: PLC0415
     from ciwm.launch.cache import kind_directory  # noqa: PLC0415
 
@@ -118,6 +118,11 @@ def resumed(call: Call, resume_from: str) -> tuple[Run, Path]:
     else:
         path = last_interrupted(kind_directory("runs"), home(call.repository))
     budget_s = call.config.gate.budget_s if call.options["budget"] is not None else None
+    if (path / FACTORIAL).is_file():
+        from ciwm.commands.bench_factor import resumed_factor  # noqa: PLC0415
+
+        with _in_use(path):
+            return resumed_factor(call, path, budget_s)
     with _in_use(path), call.shown.group(f"resume {path}"):
         run = resume(
             path,
@@ -126,7 +131,7 @@ def resumed(call: Call, resume_from: str) -> tuple[Run, Path]:
             config=call.config,
             budget_s=budget_s,
         )
-    return run, path
+    return told(call, run, path)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ciwm.policy.answer import headline, run_outcome
 from ciwm.policy.blocks import blocks
+from ciwm.policy.build_time import of_run
 from ciwm.policy.case import Case, declared_removed
 from ciwm.policy.confirmation import confirmation, confirmed, refuse_unlike, unconfirmed
 from ciwm.policy.figures import figures, middle, seen_figures, tail_figures
@@ -65,6 +66,8 @@ def decide(
         verdicts.append(_series(case, found, confirmation(case, other), waiver))
     gone = (ruled(series, config) for series in run.plan.gone)
     verdicts += [gone_verdict(series) for series in gone if series not in removed]
+    built = of_run(run, config, second, waivers) if verdicts else None  # alone it is no pass
+    verdicts += [built] if built is not None else []
     names = tuple(named(series) for series in removed)
     notes = (*problems(run, watch, config, names), *notes)
     if waivers is not None:

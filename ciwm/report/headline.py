@@ -108,6 +108,26 @@ def _stopped(stages: Sequence[Stage]) -> str:
 def _judged(verdict: Verdict | None) -> str:
     if verdict is None:
         return ""
+    built = [row for row in verdict.series if row.of_build]
+    rest = tuple(row for row in verdict.series if not row.of_build)
+    measured = _measured(verdict.model_copy(update={"series": rest}))
+    if built and not rest:
+        measured = "no benchmark ran"
+    return "; ".join(part for part in (measured, *map(_built, built)) if part)
+
+
+def _built(row: SeriesVerdict) -> str:
+    """What became of the time that head's build took; nothing where it is within its limits."""
+    told: dict[SeriesOutcome, str] = {
+        "regressed": "head's build takes too long",
+        "inconclusive": "whether head's build takes too long is not known",
+        "waived": "head's build takes longer, which is waived",
+    }
+    size = f" ({seen(row)})" if row.outcome != "inconclusive" and seen(row) else ""
+    return f"{told[row.outcome]}{size}" if row.outcome in told else ""
+
+
+def _measured(verdict: Verdict) -> str:
     if not verdict.series:
         return "no benchmark was compared"
     told = [

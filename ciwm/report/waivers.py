@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from math import inf
 from typing import TYPE_CHECKING
 
 from ciwm.policy.new_waivers import ceiling_for
@@ -63,7 +64,9 @@ def _ceiling(row: SeriesVerdict, waiver: Waived) -> str:
 
 
 def _how_to(report: BumpReport) -> str:
-    rows = _regressed(report)[:_SUGGESTED]
+    slower = _regressed(report)
+    rows = [row for row in slower if (row.head_value or 0) <= (row.value_limit or inf)]
+    rows = rows[:_SUGGESTED]
     if not rows:
         return ""
     texts = "\n".join(_text(row, report.generated_at.date()) for row in rows)

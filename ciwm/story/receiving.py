@@ -88,15 +88,17 @@ def refused(error: CiwmError, origin: Origin) -> BumpReport:
 
 def _judged(handed: Handed, config: Config, waivers: Waivers) -> Verdict | None:
     from ciwm.launch.series import family  # noqa: PLC0415  each stage loads what it needs
-    from ciwm.policy import decide  # noqa: PLC0415
+    from ciwm.policy import decide, of_builds  # noqa: PLC0415
     from ciwm.policy.rejudge import replanned  # noqa: PLC0415
 
+    builds, known = handed.report.builds, waivers if waivers.list else None
     if handed.run is None:
-        return None
+        whole = len(builds) == 2  # noqa: PLR2004  base and head
+        return of_builds(builds, config.gate, known) if whole else None
     declared = family(config.workload, config.gate)
     run = replanned(handed.run, declared, config.gate)
     try:
-        return decide(run, config.gate, waivers=waivers if waivers.list else None)
+        return decide(run, config.gate, waivers=known)
     except (ArithmeticError, ValueError) as error:
         raise UsageError(
             f"the figures of run/run.json cannot be judged: {type(error).__name__}"

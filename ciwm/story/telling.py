@@ -183,10 +183,20 @@ def _build(story: Story) -> None:
     bump = story.bump
     if any(stage.name == "build" for stage in story.stages) or _cancelled_before(story, "build"):
         return
+    gate = bump.base_config.gate  # a build from the cache tells no time: made anew where one counts
+    sides = (
+        (bump.base, bump.base_config, gate.build_growth_pct is not None),
+        (bump.head, bump.config, gate.times_builds),
+    )
     with story.stage("build"):
-        for revision, config in ((bump.base, bump.base_config), (bump.head, bump.config)):
+        for revision, config, fresh in sides:
             record = build(
-                bump.repository, revision, config.build, on_line=story.progress, stop=story.stop
+                bump.repository,
+                revision,
+                config.build,
+                on_line=story.progress,
+                stop=story.stop,
+                fresh=fresh,
             )
             story.builds = (*story.builds, record)
             story.progress(f"build of {revision.ref}: {record.status}, {record.duration_s:.1f} s")
@@ -241,17 +251,22 @@ def _bench(story: Story) -> None:
 
 
 def _gate(story: Story) -> None:
-    from ciwm.policy import Waivers, decide  # noqa: PLC0415
+    from ciwm.policy import Waivers, decide, of_builds  # noqa: PLC0415
 
-    run = story.run
-    if run is None:
+    run, gate, first = story.run, story.bump.base_config.gate, story.bump.first
+    whole = len(story.builds) == 2  # noqa: PLR2004  base and head
+    if run is None and not (whole and gate.times_builds):
         return
     with story.stage("gate"):
-        waivers = Waivers(story.bump.waivers, datetime.now(timezone.utc).date())
-        gate, first = story.bump.base_config.gate, story.bump.first
-        judged, second = (run, None) if first is None else (first, run)
-        story.verdict = decide(judged, gate, second, waivers if waivers.list else None)
-        _save(story, "verdict.json", story.verdict.to_json())
+        known = Waivers(story.bump.waivers, datetime.now(timezone.utc).date())
+        waivers = known if known.list else None
+        if run is None:
+            story.verdict = of_builds(story.builds, gate, waivers)
+        else:
+            judged, second = (run, None) if first is None else (first, run)
+            story.verdict = decide(judged, gate, second, waivers)
+        if story.verdict is not None:
+            _save(story, "verdict.json", story.verdict.to_json())
 
 
 def _store(story: Story) -> None:
