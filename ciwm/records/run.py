@@ -54,18 +54,22 @@ class Series(Record):
 
 
 class Samples(Record):
-    """Iterations of one series in one launch, in the order they were taken, warm-up excluded."""
+    """Iterations of one series in one launch, in the order they were taken, warm-up excluded.
+
+    Each value is the mean of `calls` calls, timed together because one is too short for a clock.
+    """
 
     series: str
     metric: str
     values: Annotated[tuple[float, ...], FailFast()]  # of a million wrong ones, one is told
+    calls: int = Field(default=1, ge=1)
 
 
 class Launch(Record):
     """One fresh worker process: where it stood in the plan, what it measured, how it ended.
 
-    `telemetry` has an entry for each card it ran on; `telemetry_problem` says why some of it is
-    missing.
+    `unsteady` are series whose times still fell when the longest warm-up was over. `telemetry` has
+    an entry for each card it ran on; `telemetry_problem` says why some of it is missing.
     """
 
     number: int
@@ -80,6 +84,7 @@ class Launch(Record):
     exit_code: int | None = None
     detail: str = ""
     warmup_iterations: int = 0
+    unsteady: tuple[str, ...] = ()
     samples: tuple[Samples, ...] = ()
     telemetry: tuple[Telemetry, ...] = ()
     host: HostTelemetry | None = None
