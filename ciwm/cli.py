@@ -29,6 +29,7 @@ COMMANDS = {
     "clean": "remove cached builds, worktrees and runs",
     "demo": "the whole story on an embedded example, offline, in under a minute",
     "gate": "decide on a run: regressed, unchanged, inconclusive, void",
+    "probe": "what this machine's cards can do at best, and whether one of them is sick",
     "publish": "post a report: comment, check run, step summary",
     "schema": "print the JSON Schema of the records",
     "sync-report": "what staying in sync with upstream costs",

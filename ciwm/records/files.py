@@ -8,6 +8,7 @@ from ciwm.records.bump import BumpReport
 from ciwm.records.calibration import Calibration
 from ciwm.records.environment import Environment
 from ciwm.records.factorial import Attribution, FactorialRun
+from ciwm.records.probe import Probes
 from ciwm.records.run import Run
 from ciwm.records.sync import SyncReport
 from ciwm.records.verdict import Verdict
@@ -22,4 +23,5 @@ FILES: tuple[type[RecordFile], ...] = (
     Calibration,
     FactorialRun,
     Attribution,
+    Probes,
 )
