@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from ciwm.bench.block import describe
 from ciwm.bench.cards import alone_on, cards_for, hidden
+from ciwm.bench.host import measured_host
 from ciwm.bench.plan import selected
 from ciwm.bench.run_directory import held, refuse_used
-from ciwm.devices import describe_host
 from ciwm.errors import BuildError, DeviceError
 from ciwm.launch.clocks import held_clocks
 from ciwm.launch.files import refuse_unlistable, write_atomically
@@ -84,7 +84,10 @@ def measure_factorial(
             family=tests,
             workloads=tuple(one.id for one in workloads),
             workloads_from=request.workloads_from,
-            arms=_arms(request, host := describe_host(request.config.bench.lock_clocks)),
+            arms=_arms(
+                request,
+                host := measured_host(request.config, request.builds["both"].python, on_progress),
+            ),
             complete=False,
             stopped_because="not ended yet",
         )

@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from ciwm.bench.cards import alone_on, hidden
-from ciwm.errors import IncomparableError
+from ciwm.errors import DeviceError, IncomparableError
 from ciwm.launch.probing import Probed, probe
 from ciwm.records.probe import Probes, Sick
 
@@ -41,9 +41,9 @@ def probe_all(
     figures = tuple(figure for one in found for figure in one.figures)
     environment = host.model_copy(
         update={
-            "interpreter": found[0].interpreter,
-            "torch": found[0].torch,
-            "torch_build": found[0].torch_build,
+            "interpreter": found[0].journal.interpreter,
+            "torch": found[0].journal.torch,
+            "torch_build": found[0].journal.torch_build,
         }
     )
     return Probes(
@@ -53,6 +53,20 @@ def probe_all(
         unprobed=tuple(dict.fromkeys(said for one in found for said in one.unprobed)),
         sick=tuple(_beside_siblings(figures, host)),
     )
+
+
+def refuse_sick(
+    python: str, host: Environment, stop: threading.Event, say: Callable[[str], None]
+) -> None:
+    """Raise DeviceError for a machine with a card that lags behind the others of its name."""
+    sick = probe_all(python, host, stop, say).sick
+    if sick:
+        first = sick[0]
+        raise DeviceError(
+            f"accelerator {first.accelerator} is sick: {first.figure} is {first.share:.0%} of what "
+            f"{first.than}",
+            "see: ciwm probe; or leave it out by CUDA_VISIBLE_DEVICES",
+        )
 
 
 def compared(probes: Probes, expected: Probes, source: str) -> Probes:

@@ -1,37 +1,28 @@
-"""Probing a device: a worker under a given interpreter, its figures, and what it could not do."""
+"""Probing one device: its figures, and what it could not be asked."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ciwm.errors import DeviceError
-from ciwm.launch.exits import classify, shortened
-from ciwm.launch.journal import read_journal
-from ciwm.launch.oom import oom_kills
-from ciwm.launch.worker_job import DROPPED, ENTER, JOB, JOURNAL
-from ciwm.proc import run_logged, stripped_environment
+from ciwm.launch.asking import ask
+from ciwm.launch.exits import shortened
 from ciwm.records.probe import ProbeFigure
 
 if TYPE_CHECKING:
     import threading
     from collections.abc import Mapping, Sequence
 
-TIMEOUT_S = 300.0
-LOG = "log.txt"
+    from ciwm.launch.journal import Journal
 
 
 class Probed(NamedTuple):
-    """What one device could do, what it could not be asked, and the torch that did it."""
+    """What one device could do, what it could not be asked, and what the worker said of itself."""
 
     figures: tuple[ProbeFigure, ...]
     unprobed: tuple[str, ...]
-    interpreter: str | None
-    torch: str | None
-    torch_build: str | None
+    journal: Journal
 
 
 def probe(
@@ -45,33 +36,11 @@ def probe(
 
     Raises DeviceError when the probe itself dies: a card that cannot do this can do nothing.
     """
-    with TemporaryDirectory(prefix="ciwm-probe-") as scratch:
-        folder = Path(scratch)
-        (folder / JOB).write_text('{"kind": "probe"}\n', encoding="utf-8")
-        files = ["--job", str(folder / JOB), "--journal", str(folder / JOURNAL)]
-        kept = {name: v for name, v in stripped_environment().items() if name not in DROPPED}
-        before = oom_kills() or 0
-        ended = run_logged(
-            [python, str(ENTER), *files],
-            log=folder / LOG,
-            cwd=folder,
-            env={**kept, **variables},
-            timeout_s=TIMEOUT_S,
-            stop=stop,
-            keep_open=keep_open,
-        )
-        journal = read_journal(folder / JOURNAL)
-        killed = (oom_kills() or 0) > before
-        verdict = classify(ended, journal, folder / LOG, oom_killed=killed)
-        if verdict is not None:
-            where = "the CPU" if accelerator is None else f"accelerator {accelerator}"
-            raise DeviceError(f"the probe of {where} ended with {verdict.exit}: {verdict.detail}")
-        figures, unprobed = _read(folder / JOURNAL, accelerator)
-    return Probed(figures, unprobed, journal.interpreter, journal.torch, journal.torch_build)
-
-
-def _read(path: Path, accelerator: int | None) -> tuple[tuple[ProbeFigure, ...], tuple[str, ...]]:
-    lines: list[dict[str, Any]] = [json.loads(line) for line in path.read_bytes().splitlines()]
+    where = "the CPU" if accelerator is None else f"accelerator {accelerator}"
+    try:
+        lines, journal = ask(python, "probe", variables, stop, keep_open)
+    except DeviceError as error:
+        raise DeviceError(f"the probe of {where}: {error.message}", error.hint) from error
     figures = tuple(
         ProbeFigure(
             accelerator=accelerator,
@@ -88,4 +57,4 @@ def _read(path: Path, accelerator: int | None) -> tuple[tuple[ProbeFigure, ...],
     unprobed = tuple(
         shortened(f"{line['what']}: {line['why']}") for line in lines if line["kind"] == "unprobed"
     )
-    return figures, unprobed
+    return Probed(figures, unprobed, journal)

@@ -71,7 +71,13 @@ def _probe(_job: Dict[str, Any], journal: Journal) -> None:
         journal.write("software", **_software())
 
 
-_WORK = {"bench": _bench, "probe": _probe}
+def _devices(_job: Dict[str, Any], journal: Journal) -> None:
+    from .devices import run  # noqa: PLC0415
+
+    run(journal)
+
+
+_WORK = {"bench": _bench, "devices": _devices, "probe": _probe}
 
 
 def _interpreter() -> str:

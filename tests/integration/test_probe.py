@@ -138,7 +138,7 @@ def test_a_probe_that_dies_is_an_error_that_names_the_card(
     path = tmp_path / "python"
     path.write_text("#!/bin/sh\nkill -SEGV $$\n")
     path.chmod(0o755)
-    with pytest.raises(DeviceError, match="the probe of accelerator 0 ended with signal: SIGSEGV"):
+    with pytest.raises(DeviceError, match="accelerator 0: it ended with signal: SIGSEGV"):
         probe_all(str(path), cards("H200"), stop, lambda _line: None)
 
 
