@@ -270,6 +270,12 @@ class WorkloadConfig(Section):
     """Calls before them, at least."""
     warmup_s: float = Field(default=0.5, ge=0)
     """Seconds of calls before them, at least."""
+    warmup_max_s: float = Field(default=5, ge=0)
+    """Seconds of calls before them, at most: until their level no longer falls. 0: at once."""
+    batch: int | None = Field(default=None, ge=1)
+    """Calls timed together as one sample, their mean; none: several where one takes under 50 us."""
+    flush_cache: bool = False
+    """Whether the last-level cache of CPU or accelerator is overwritten before each timed call."""
     timeout_s: float = Field(default=900, gt=0)
     """Seconds after which a launch counts as hung."""
     imports_build: bool = True

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from pydantic import Field
 
 from ciwm.config_section import Section
@@ -19,5 +21,13 @@ class BenchConfig(Section):
 
     telemetry_hz: float = Field(default=10, ge=0, le=FASTEST_HZ)
     """Readings a second of clocks, throttle reasons, power, ... beside a launch; 0: none."""
+    devices: Literal["auto", "torch", "cpu"] = "auto"
+    """What launches run on: "auto" finds NVIDIA and AMD cards by their drivers.
+
+    "torch" asks the head's torch, and so does auto where the machine shows another accelerator
+    (npu, xpu, ...); "cpu" looks for none.
+    """
+    probe: bool = False
+    """Whether cards are probed before anything is measured, and a sick one refused (ciwm probe)."""
     lock_clocks: int | None = Field(default=None, gt=0)
     """The SM clock (MHz) to hold NVIDIA cards at while they are measured; none: left alone."""

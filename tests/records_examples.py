@@ -35,6 +35,7 @@ from ciwm.records import (
 from ciwm.records.closing import Closing
 from ciwm.records.coverage import Coverage, SideCoverage, UncoveredLines
 from ciwm.records.factorial import FactorialLaunch, Part, SeriesAttribution
+from ciwm.records.probe import ProbeFigure, Probes, Sick
 from ciwm.records.sync import (
     Additive,
     Ahead,
@@ -753,6 +754,35 @@ def attribution() -> Attribution:
 
 
 # in the order of ciwm.records.FILES
+def probes() -> Probes:
+    """One card's figures, one of them worse than the others of its name have."""
+    return Probes(
+        at=WHEN,
+        environment=environment(),
+        figures=(
+            ProbeFigure(
+                accelerator=0,
+                what="matmul",
+                dtype="bfloat16",
+                unit="op/s",
+                better="higher",
+                median=7.16e14,
+                values=(7.15e14, 7.16e14, 7.17e14),
+            ),
+            ProbeFigure(
+                accelerator=0,
+                what="launch",
+                unit="s",
+                better="lower",
+                median=2.4e-6,
+                values=(2.3e-6, 2.4e-6, 2.6e-6),
+            ),
+        ),
+        unprobed=("matmul float8_e4m3fn: not supported on this device",),
+        sick=(Sick(accelerator=0, figure="launch", share=0.81, than="the other NVIDIA H200 have"),),
+    )
+
+
 ONE_OF_EACH: tuple[RecordFile, ...] = (
     environment(),
     failed_build(),
@@ -788,4 +818,5 @@ ONE_OF_EACH: tuple[RecordFile, ...] = (
     workload_map(),
     manifest(),
     map_diff(),
+    probes(),
 )

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from ciwm.bench.block import describe
 from ciwm.bench.cards import alone_on, cards_for, hidden
 from ciwm.bench.factorial_request import UNDER_WAY, begun, saved_factorial
+from ciwm.bench.host import measured_host
 from ciwm.bench.plan import selected
 from ciwm.bench.run_directory import FACTORIAL, held, refuse_used
 from ciwm.bench.saved_request import SavedFactorial, refuse_changes, with_budget
-from ciwm.devices import describe_host
 from ciwm.errors import BuildError, DeviceError
 from ciwm.launch.clocks import held_clocks
 from ciwm.launch.files import refuse_unlistable, write_atomically
@@ -62,7 +62,8 @@ def measure_factorial(
     with held(request.directory) as directory:
         for cell in CELLS:
             source.materialise(files, _copy(directory, cell))
-        asked = saved_factorial(request, describe_host(request.config.bench.lock_clocks))
+        host = measured_host(request.config, request.builds["both"].python, on_progress)
+        asked = saved_factorial(request, host)
         measuring = _Measuring(directory, asked, stop, on_progress)
         measuring.wrote(measuring.record)
         directory.begin(asked)
@@ -84,7 +85,7 @@ def resume_factorial(
     """
     with held(path) as directory:
         asked = directory.request(SavedFactorial)
-        host = describe_host(asked.config.bench.lock_clocks)
+        host = measured_host(asked.config, asked.builds["both"].python, on_progress)
         refuse_changes(asked, asked.builds.items(), config, host)
         if budget_s is not None:
             asked = with_budget(asked, budget_s)

@@ -61,7 +61,7 @@ def measured(
         seed=seed,
         only=options["only"],
         base_config=None if calibrate else _config_of(call, base),
-        calibration=None if calibrate else _known(call),
+        calibration=None if calibrate else _known(call, head_build),
         calibrate=calibrate,
         place=place,
     )
@@ -81,11 +81,11 @@ def _config_of(call: Call, base: Revision) -> Config | None:
         return None
 
 
-def _known(call: Call) -> Calibration | None:
+def _known(call: Call, head: BuildRecord) -> Calibration | None:
     """What an earlier calibration knows of this machine."""
     from ciwm.story.calibrating import known_calibration  # noqa: PLC0415
 
-    return known_calibration(call.repository, call.config, call.shown.say)
+    return known_calibration(call.repository, call.config, head.python, call.shown.say)
 
 
 def built(call: Call, revision: Revision) -> BuildRecord:

@@ -74,6 +74,7 @@ def run_launch(order: Order, site: Site, limits: Limits) -> tuple[Launch, Journa
         exit_code=None if refusal else ended.status,
         detail=masker()(verdict.detail),
         warmup_iterations=journal.warmup_iterations,
+        unsteady=tuple(journal.unsteady),
         samples=samples,
         **_watched(limits.sampler, folder, journal, ended.cpu_s, problems),
     )

@@ -17,7 +17,15 @@ THROTTLED_SHARE = 0.01  # of a launch's time in which our CPU quota held somebod
 
 def remarks(launches: Sequence[Launch]) -> tuple[str, ...]:
     """One line each: telemetry that is missing, errors of cards, and company on the CPUs."""
-    return (*_missing(launches), *_errors(launches), *_company(launches))
+    return (*_unsteady(launches), *_missing(launches), *_errors(launches), *_company(launches))
+
+
+def _unsteady(launches: Sequence[Launch]) -> Iterator[str]:
+    for series, count in Counter(name for one in launches for name in one.unsteady).items():
+        yield (
+            f"{series}: its times still fell when the warm-up was over in "
+            f"{_launches(count, launches)}: raise warmup_max_s"
+        )
 
 
 def _missing(launches: Sequence[Launch]) -> Iterator[str]:

@@ -64,19 +64,21 @@ class Samples(Record):
 
     Where a tool kept none, `values` is one figure, and `aggregate` says of what ("median of 200
     requests").
+    Each value is the mean of `calls` calls, timed together because one is too short for a clock.
     """
 
     series: str
     metric: str
     values: Annotated[tuple[float, ...], FailFast()]  # of a million wrong ones, one is told
     aggregate: str = ""
+    calls: int = Field(default=1, ge=1)
 
 
 class Launch(Record):
     """One fresh worker process: where it stood in the plan, what it measured, how it ended.
 
-    `telemetry` has an entry for each card it ran on; `telemetry_problem` says why some of it is
-    missing.
+    `unsteady` are series whose times still fell when the longest warm-up was over. `telemetry` has
+    an entry for each card it ran on; `telemetry_problem` says why some of it is missing.
     """
 
     number: int
@@ -91,6 +93,7 @@ class Launch(Record):
     exit_code: int | None = None
     detail: str = ""
     warmup_iterations: int = 0
+    unsteady: tuple[str, ...] = ()
     samples: tuple[Samples, ...] = ()
     telemetry: tuple[Telemetry, ...] = ()
     host: HostTelemetry | None = None

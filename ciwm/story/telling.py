@@ -234,10 +234,14 @@ def _bench(story: Story) -> None:
         story.run = measure(
             BenchRequest(
                 repository=bump.repository,
-                config=bump.config.model_copy(update={"gate": bump.base_config.gate}),
+                config=bump.config.model_copy(
+                    update={"gate": bump.base_config.gate, "bench": bump.base_config.bench}
+                ),
                 base_config=bump.base_config,
                 base_decides=True,
-                calibration=known_calibration(bump.repository, bump.base_config, story.progress),
+                calibration=known_calibration(
+                    bump.repository, bump.base_config, head.python, story.progress
+                ),
                 base=base,
                 head=head,
                 workloads_from=bump.head,

@@ -12,6 +12,7 @@ from ciwm.waivers import FILE_NAME, parse_waivers, without_waivers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import date
 
     from ciwm.github import GitHub
     from ciwm.records.closing import Closing
@@ -53,5 +54,5 @@ def proposed_closing(
         return page
 
 
-def _key(waiver: Waiver) -> tuple[object, ...]:
+def _key(waiver: Waiver) -> tuple[str, str, str, date]:
     return (waiver.series, waiver.metric, waiver.issue, waiver.expires)

@@ -71,7 +71,23 @@ def _map(job: Dict[str, Any], journal: Journal) -> None:
         journal.write("software", **_software())
 
 
-_WORK = {"bench": _bench, "map": _map}
+def _probe(_job: Dict[str, Any], journal: Journal) -> None:
+    from .probe import run  # noqa: PLC0415  a launch that times does without
+
+    journal.write("start", pid=os.getpid(), interpreter=_interpreter(), executable=sys.executable)
+    try:
+        run(journal)
+    finally:
+        journal.write("software", **_software())
+
+
+def _devices(_job: Dict[str, Any], journal: Journal) -> None:
+    from .devices import run  # noqa: PLC0415
+
+    run(journal)
+
+
+_WORK = {"bench": _bench, "map": _map, "devices": _devices, "probe": _probe}
 
 
 def _interpreter() -> str:
