@@ -12,7 +12,7 @@ import pytest
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytest_plugins = ("tests.github_bed.fixtures",)
+pytest_plugins = ("tests.github_bed.fixtures", "tests.nvml")
 
 
 _CACHE = pytest.StashKey[tempfile.TemporaryDirectory[str]]()

@@ -25,7 +25,7 @@ from ciwm.launch.flock import Flock
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Kind = Literal["builds", "worktrees", "runs", "scans", "replays", "drift", "pulls"]
+Kind = Literal["builds", "worktrees", "runs", "scans", "replays", "drift", "pulls", "extensions"]
 LOOSE: tuple[Kind, ...] = ("drift", "pulls")  # without a record: files, or folders of files
 RECORD = "record.json"  # written last: an entry of builds or worktrees without it is half made
 

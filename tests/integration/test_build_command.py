@@ -159,7 +159,7 @@ def test_clean_removes_runs_when_asked_and_then_no_build(capfd: Capture) -> None
 
 @pytest.mark.usefixtures("repo")
 def test_clean_knows_everything_that_sync_reports_keep(capfd: Capture) -> None:
-    kept = [entries(name, kind=kind)[0] for kind, name in (("scans", "s"), ("replays", "r"))]
+    kept = [entries("s", kind="scans")[0], entries("r", kind="replays")[0]]
     root = cache.cache_root()
     indexes, shelf = root / "drift", root / "pulls" / "api.github.com+acme+engine"
     for folder in (indexes, shelf):
