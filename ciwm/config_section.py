@@ -50,15 +50,15 @@ def with_percent(data: Any, name: str = "threshold") -> Any:
     return {**{k: v for k, v in data.items() if k != name}, f"{name}_pct": value}
 
 
-def with_seconds(data: Any) -> Any:
+def with_seconds(data: Any, name: str = "budget") -> Any:
     """Accept budget = "20min" beside budget_s = 1200."""
-    if not isinstance(data, dict) or "budget" not in data:
+    if not isinstance(data, dict) or name not in data:
         return data
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h)\s*", str(data["budget"]))
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h)\s*", str(data[name]))
     if match is None:
-        raise ValueError(f'budget is a time such as "20min", not {data["budget"]!r}')
+        raise ValueError(f'{name} is a time such as "20min", not {data[name]!r}')
     seconds = float(match[1]) * _SECONDS[match[2]]
-    return {**{k: v for k, v in data.items() if k != "budget"}, "budget_s": seconds}
+    return {**{k: v for k, v in data.items() if k != name}, f"{name}_s": seconds}
 
 
 def read_toml(data: bytes, source: str) -> dict[str, Any]:

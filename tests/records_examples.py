@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from ciwm.records import (
@@ -32,9 +32,12 @@ from ciwm.records import (
     Verdict,
     WayOut,
 )
+from ciwm.records.closing import Closing
+from ciwm.records.coverage import Coverage, SideCoverage, UncoveredLines
 from ciwm.records.factorial import FactorialLaunch, Part, SeriesAttribution
 from ciwm.records.probe import ProbeFigure, Probes, Sick
 from ciwm.records.sync import (
+    Additive,
     Ahead,
     Behind,
     Carried,
@@ -42,14 +45,18 @@ from ciwm.records.sync import (
     ClassCost,
     ConflictedFile,
     Conflicts,
+    Deleted,
     Downstream,
     Hunk,
+    Intrusive,
     Overlap,
     Shape,
     Upstream,
 )
 from ciwm.records.sync_pulls import IncomingPull, OpenPull, Pulls, Share, Within
+from ciwm.records.trend import Trend, TrendPoint
 from ciwm.report.headline import headline
+from tests.map_examples import manifest, map_diff, workload_map
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -334,6 +341,9 @@ def sync(**changes: Any) -> SyncReport:
             binaries=1,
             lines_added=5120,
             lines_removed=388,
+            additive=Additive(files=41, lines_added=4210),
+            intrusive=Intrusive(files=30, lines_added=910, lines_removed=327),
+            deleted=Deleted(files=2, lines_removed=61),
             classes=(
                 ClassCost(name="kernels", files=21, lines_added=3310, lines_removed=12),
                 ClassCost(name="tests", files=18, lines_added=940, lines_removed=31),
@@ -609,9 +619,39 @@ def bump(**changes: Any) -> BumpReport:
     }
     told = {**fields, **changes}
     line = headline(
-        told["stages"], told["builds"], told["sync"], told["verdict"], told.get("sync_base")
+        told["stages"],
+        told["builds"],
+        told["sync"],
+        told["verdict"],
+        told.get("sync_base"),
+        map_diff=told.get("map_diff"),
     )
     return BumpReport(**{"headline": line, **told})
+
+
+def coverage(**changes: Any) -> Coverage:
+    """Tests reach a little more than at base, and not all of the change."""
+    fields: dict[str, Any] = {
+        "base": SideCoverage(files=("coverage.json",), lines=10_400, covered=8_412),
+        "head": SideCoverage(files=("coverage.json",), lines=10_512, covered=8_598),
+        "changed": 96,
+        "changed_covered": 79,
+        "uncovered": (
+            UncoveredLines(path="vllm_npu/attention.py", ranges=((118, 129), (144, 144))),
+            UncoveredLines(path="vllm_npu/sampler.py", ranges=((31, 34),)),
+        ),
+    }
+    return Coverage(**{**fields, **changes})
+
+
+def trend(name: str = "decode-8b[batch=1]", count: int = 8) -> Trend:
+    """A series that was quiet at 12.5 ms, day after day."""
+    values = [0.0125 * (1 + 0.004 * ((7 * day) % 5 - 2)) for day in range(count)]
+    points = tuple(
+        TrendPoint(sha=f"{day:x}" * 40, at=WHEN - timedelta(days=count - day), value=value)
+        for day, value in enumerate(values)
+    )
+    return Trend(series=name, metric="step_time", points=points)
 
 
 def calibration(**changes: Any) -> Calibration:
@@ -760,9 +800,23 @@ ONE_OF_EACH: tuple[RecordFile, ...] = (
             said="pass",
             found="fail",
         ),
+        coverage=coverage(),
+        trends=(trend(count=2),),
+        closing=(
+            Closing(
+                series="decode-8b[batch=8]",
+                metric="step_time",
+                issue="https://github.com/acme/vllm-npu/issues/12",
+                expires=date(2026, 8, 31),
+                why="it expired on 2026-08-31",
+            ),
+        ),
     ),
     calibration(),
     factorial_run(),
     attribution(),
+    workload_map(),
+    manifest(),
+    map_diff(),
     probes(),
 )

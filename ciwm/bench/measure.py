@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ciwm.config import Config
-    from ciwm.records import BuildRecord, Environment, Launch, Plan, Side
+    from ciwm.records import Environment, Launch, Plan, Side
 
 __all__ = ["BenchRequest", "measure", "resume"]
 
@@ -87,9 +87,9 @@ def resume(
     if not path.is_dir():
         raise UsageError(f"there is no run in {path}")
     with held(path) as directory:
-        asked, plan = directory.request(), directory.plan()
+        asked, plan = directory.request(SavedRequest), directory.plan()
         host = measured_host(asked.config, asked.head.python, on_progress)
-        refuse_changes(asked, config, host)
+        refuse_changes(asked, asked.builds.items(), config, host)
         if budget_s is not None:
             asked = with_budget(asked, budget_s)
         bench = _Bench(directory, asked, plan, stop, on_progress)
@@ -116,7 +116,7 @@ class _Bench:
         self.plan = plan
         self.stop = stop
         self.say = on_progress
-        builds: dict[Side, BuildRecord] = {"base": asked.base, "head": asked.head}
+        builds = asked.builds
         self.built = tuple(side for side in SIDES if builds[side].ok)
         self.schedule = Schedule(plan, asked.config.gate, self.built)
         self.launches: list[Launch] = []

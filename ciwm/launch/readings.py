@@ -186,7 +186,7 @@ def _others(lines: Sequence[dict[str, Any]], cpu_s: float) -> float | None:
     busy_s: float | None = _risen(lines, "busy_s")
     if busy_s is None or span_s <= 0:
         return None
-    return round(max(busy_s - cpu_s, 0.0) / span_s, 2)
+    return float(round(max(busy_s - cpu_s, 0.0) / span_s, 2))
 
 
 def _risen(lines: Sequence[dict[str, Any]], name: str) -> Any:

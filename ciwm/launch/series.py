@@ -39,13 +39,29 @@ PLACEHOLDERS = ("out", "build", "python", "workloads")
 
 @dataclass(frozen=True)
 class Case:
-    """One point of the matrix: the name its samples carry, and its parameters."""
+    """One point of the matrix: the name its samples carry, and its parameters.
+
+    `benchmark` is what another tool calls it, where a command runs several of that tool's.
+    """
 
     series: str
     params: Mapping[str, Scalar]
+    benchmark: str = ""
 
 
 def cases(workload: WorkloadConfig) -> tuple[Case, ...]:
+    """Every series of a workload: the points of its matrix, and the benchmarks of each."""
+    if not workload.benchmarks:
+        return points(workload)
+    _refuse_twice(f"workload {workload.id}: benchmarks", list(workload.benchmarks))
+    return tuple(
+        Case(f"{point.series}/{name}", point.params, name)
+        for point in points(workload)
+        for name in workload.benchmarks
+    )
+
+
+def points(workload: WorkloadConfig) -> tuple[Case, ...]:
     """All combinations of the parameters, the last one varying fastest; raises ConfigError."""
     names = list(workload.params)
     empty = [name for name in names if not workload.params[name]]

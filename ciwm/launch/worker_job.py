@@ -134,7 +134,7 @@ def environment(order: Order, site: Site) -> dict[str, str]:
         kept["PYTHONSAFEPATH"] = "1"
         entries += _script_folders(line, site.sources[order.side])
     kept["PYTHONPATH"] = os.pathsep.join(entries)
-    return {**kept, **_activated(build, kept)}
+    return {**kept, **activated(build.python, kept)}
 
 
 def _script_folders(line: str, source: Path) -> Iterator[str]:
@@ -147,9 +147,9 @@ def _script_folders(line: str, source: Path) -> Iterator[str]:
     return (str(folder) for folder in dict.fromkeys(folders))
 
 
-def _activated(build: BuildRecord, variables: Mapping[str, str]) -> dict[str, str]:
-    """What makes the build's interpreter the `python` of the launch, its venv the active one."""
-    python = Path(build.python)
+def activated(interpreter: str, variables: Mapping[str, str]) -> dict[str, str]:
+    """What makes a build's interpreter the `python` of a launch, its venv the active one."""
+    python = Path(interpreter)
     if not python.is_absolute():
         return {}
     path = os.pathsep.join([str(python.parent), variables.get("PATH", os.defpath)])

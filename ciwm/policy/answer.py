@@ -90,6 +90,8 @@ def _blocks(verdict: SeriesVerdict, config: GateConfig) -> bool:
     """Whether a series' outcome blocks, by the rule that matches it or by the gate's own list."""
     if verdict.outcome not in _BLOCKED_BY:
         return False
+    if verdict.of_build:
+        return "build_time" in config.block_on
     rule = config.rule_for(verdict.series, verdict.metric, verdict.workload)
     stated = None if rule is None else rule.block_on
     what = "tail" if verdict.by_tail else _BLOCKED_BY[verdict.outcome]

@@ -9,7 +9,7 @@ from ciwm.stats.gate import BLOCK, block_order
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ciwm.records import Launch, Side
+    from ciwm.records import Launch, Plan, Side
 
 STOPPED = ("interrupted", "lost")  # by us: says nothing about the workload
 
@@ -39,8 +39,8 @@ def ran(block: Sequence[Launch], side: Side) -> tuple[Launch, ...]:
     return tuple(launch for launch in block if launch.side == side and launch.exit == "ok")
 
 
-def in_order(block: Sequence[Launch], seed: int) -> bool:
+def in_order(block: Sequence[Launch], plan: Plan) -> bool:
     """Whether the sides came in the order that the plan's seed gives."""
     first = block[0]
-    planned = block_order(seed, first.workload, first.block, first.attempt)
+    planned = block_order(*plan.drawn_for(first.workload), first.block, first.attempt)
     return tuple(launch.side for launch in block) == planned

@@ -32,6 +32,7 @@ def problems(
         *remarks(run.launches),
         *_unplanned(run),
         *_order(run),
+        *_aggregates(run),
         *_tails(watch),
         *(f"{name}: absent on head, declared removed, not judged" for name in removed),
     )
@@ -64,6 +65,9 @@ def _plan(run: Run, watch: Watch) -> Iterator[str]:
             f"this change edits workloads it is measured by: {_few(plan.touched_workloads)}"
             + ("; the check is neutral at best" if judged_by_itself(run) else "")
         )
+    for shard in plan.shards:
+        if shard.missing:
+            yield f"shard {plain(shard.label)} is missing: {plain(shard.missing)}"
     if not run.complete:
         yield f"the run is not complete: {plain(run.stopped_because)}"
 
@@ -104,10 +108,38 @@ def _unplanned(run: Run) -> Iterator[str]:
 
 
 def _order(run: Run) -> Iterator[str]:
+    if run.plan.order == "apart":
+        yield (
+            "base and head were measured apart: what changed between the two occasions cannot be "
+            "told from the change itself, so that nothing is proved (--trust-separate decides all "
+            "the same)"
+        )
     if run.plan.order == "unknown":
         yield (
             "the order of launches inside blocks is not known: the bound on false alarms holds "
             "only if it was drawn at random"
+        )
+
+
+def aggregates_of(run: Run) -> dict[tuple[str, str], str]:
+    """The series whose launches give one figure each instead of samples, and of what it is."""
+    return {
+        (samples.series, samples.metric): samples.aggregate
+        for launch in run.launches
+        for samples in launch.samples
+        if samples.aggregate
+    }
+
+
+def _aggregates(run: Run) -> Iterator[str]:
+    """Series of which a launch gives an aggregate: what happens inside a launch is not seen."""
+    found = aggregates_of(run)
+    if found:
+        kinds = sorted({plain(what) for what in found.values()})
+        names = _few([" ".join(key) for key in found])
+        yield (
+            f"no samples, one figure a launch ({_few(kinds)}): {names}; what varies inside a "
+            "launch cannot be seen"
         )
 
 

@@ -64,7 +64,7 @@ class Watch:
         self._counted.add((workload, block))
         tally.kept_blocks += 1
         if self._plan.order == "seeded":
-            tally.disordered_blocks += not in_order(launches, self._plan.seed)
+            tally.disordered_blocks += not in_order(launches, self._plan)
         for trial in self.of(workload):
             trial.add(values)
         return True

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from ciwm.records.environment import Accelerator, Difference, Environment
     from ciwm.records.factorial import Attribution, FactorialRun
     from ciwm.records.files import FILES
+    from ciwm.records.manifest import Manifest
+    from ciwm.records.opmap import WorkloadMap
+    from ciwm.records.opmap_diff import MapDiff
     from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side
     from ciwm.records.sync import SyncReport
     from ciwm.records.telemetry import HostTelemetry, Telemetry
@@ -37,6 +40,9 @@ _MODULES = {
     "environment": ("Accelerator", "Difference", "Environment"),
     "factorial": ("Attribution", "FactorialRun"),
     "files": ("FILES",),
+    "manifest": ("Manifest",),
+    "opmap": ("WorkloadMap",),
+    "opmap_diff": ("MapDiff",),
     "run": ("SIDES", "Arm", "Launch", "Plan", "Run", "Samples", "Series", "Side"),
     "sync": ("SyncReport",),
     "telemetry": ("HostTelemetry", "Telemetry"),
@@ -70,6 +76,8 @@ __all__ = [
     "HostTelemetry",
     "Launch",
     "LaunchCount",
+    "Manifest",
+    "MapDiff",
     "Plan",
     "Record",
     "RecordFile",
@@ -88,6 +96,7 @@ __all__ = [
     "Verdict",
     "Waived",
     "WayOut",
+    "WorkloadMap",
     "parse_record",
     "read_record",
 ]

@@ -61,6 +61,16 @@ def _bench(job: Dict[str, Any], journal: Journal) -> None:
     journal.write("origin", own_files=check_origin(job))
 
 
+def _map(job: Dict[str, Any], journal: Journal) -> None:
+    from .opmap.running import run  # noqa: PLC0415  a launch that times does without
+
+    journal.write("start", pid=os.getpid(), interpreter=_interpreter(), executable=sys.executable)
+    try:
+        run(job, journal)
+    finally:
+        journal.write("software", **_software())
+
+
 def _probe(_job: Dict[str, Any], journal: Journal) -> None:
     from .probe import run  # noqa: PLC0415  a launch that times does without
 
@@ -77,7 +87,7 @@ def _devices(_job: Dict[str, Any], journal: Journal) -> None:
     run(journal)
 
 
-_WORK = {"bench": _bench, "devices": _devices, "probe": _probe}
+_WORK = {"bench": _bench, "map": _map, "devices": _devices, "probe": _probe}
 
 
 def _interpreter() -> str:

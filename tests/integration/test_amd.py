@@ -135,7 +135,7 @@ def test_only_the_visible_cards_are_seen_in_their_order(
 
 def test_a_card_is_read_while_it_works(machine: Machine) -> None:
     machine.has({**MI300X, "pids": [4711]})
-    reading, processes, errors, events = machine.says(READ, MI300X["uuid"])
+    reading, processes, errors, events = machine.says(READ, str(MI300X["uuid"]))
     assert reading == {
         "sm_clock_mhz": 1650,
         "memory_clock_mhz": 1300,

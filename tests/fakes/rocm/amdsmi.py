@@ -105,7 +105,8 @@ def amdsmi_get_gpu_process_list(card: int) -> list[dict[str, Any]]:
 
 
 def amdsmi_get_violation_status(card: int) -> dict[str, Any]:
-    return _of(card, "violations")
+    found: dict[str, Any] = _of(card, "violations")
+    return found
 
 
 def amdsmi_get_gpu_total_ecc_count(card: int) -> dict[str, Any]:
