@@ -178,7 +178,7 @@ def compared(check: Check, name: str, percent: int) -> None:
         count = one["launches"]
         check.say(
             f"{one['metric']}: **{one['outcome']}**, head/base {one['ratio']}, "
-            f"{count['base']}+{count['head']} launches, evidence {one['evidence']:.3g}"
+            f"{count['base']}+{count['head']} launches, evidence {one['evidence']}: {one['reason']}"
         )
     meanwhile(check, run)
 
