@@ -16,7 +16,7 @@
  *   fail.nvmlInitWithFlags 18  a function that answers with an nvmlReturn_t
  *   1.fail.nvmlDeviceGetUUID 15
  *
- * A figure that is not in the file is "not supported", as on cards that lack it.
+ * With FAKE_NVML_FROZEN the file is read once. A figure that is not in the file is "not supported", as on cards that lack it.
  */
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <nvml.h>
@@ -31,10 +31,27 @@ enum { MIG_HANDLES = 1000, KEY = 128, VALUE = 256 };
 
 static int initialised;
 
+/* The state: read anew each time or, for benchmarks under FAKE_NVML_FROZEN, once. */
+static FILE *state(void)
+{
+    static char text[1 << 16];
+    static size_t length;
+    const char *path = getenv("FAKE_NVML_STATE");
+    FILE *file;
+
+    if (length)
+        return fmemopen(text, length, "r");
+    file = path ? fopen(path, "r") : NULL;
+    if (file && getenv("FAKE_NVML_FROZEN")) {
+        length = fread(text, 1, sizeof text, file);
+        rewind(file);
+    }
+    return file;
+}
+
 static int lookup(const char *key, char *value, size_t size)
 {
-    const char *path = getenv("FAKE_NVML_STATE");
-    FILE *file = path ? fopen(path, "r") : NULL;
+    FILE *file = state();
     char line[KEY + VALUE], name[KEY], text[VALUE];
     int found = 0;
 

@@ -80,7 +80,11 @@ def test_a_batch_calls_the_next_steps_in_turn_and_gives_the_last_result() -> Non
     called: list[int] = []
 
     def step(number: int) -> Any:
-        return lambda: called.append(number) or number
+        def run() -> int:
+            called.append(number)
+            return number
+
+        return run
 
     runs = batches(itertools.cycle([step(n) for n in range(3)]), 4)
     assert [next(runs)() for _ in range(3)] == [0, 1, 2]
