@@ -44,8 +44,11 @@ def alone_on(
 
 
 def cards_for(workload: WorkloadConfig, host: Environment) -> tuple[Accelerator, ...]:
-    """The cards a workload runs on, none on a host without; DeviceError when it needs more."""
-    cards = host.accelerators
+    """The cards a workload runs on, none on a host without; DeviceError when it needs more.
+
+    Those of another node are its launcher's to give.
+    """
+    cards = () if workload.launcher else host.accelerators
     if cards and workload.devices > len(cards):
         raise DeviceError(
             f"workload {workload.id} needs {workload.devices} cards; this host shows {len(cards)}",

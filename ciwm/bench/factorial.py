@@ -12,7 +12,7 @@ from ciwm.bench.block import describe
 from ciwm.bench.cards import alone_on, cards_for, hidden
 from ciwm.bench.plan import selected
 from ciwm.bench.run_directory import held, refuse_used
-from ciwm.devices import describe_host
+from ciwm.bench.where import machine_of
 from ciwm.errors import BuildError, DeviceError
 from ciwm.launch.files import refuse_unlistable, write_atomically
 from ciwm.launch.series import family
@@ -82,7 +82,7 @@ def measure_factorial(
             family=tests,
             workloads=tuple(one.id for one in workloads),
             workloads_from=request.workloads_from,
-            arms=_arms(request, host := describe_host()),
+            arms=_arms(request, host := machine_of(workloads)),
             complete=False,
             stopped_because="not ended yet",
         )

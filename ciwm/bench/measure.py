@@ -17,7 +17,7 @@ from ciwm.bench.plan import BenchRequest, make_plan, selected
 from ciwm.bench.run_directory import RUN, RunDirectory, held, refuse_used
 from ciwm.bench.saved_request import SavedRequest, refuse_changes, saved, with_budget
 from ciwm.bench.schedule import Schedule
-from ciwm.devices import describe_host
+from ciwm.bench.where import machine_of
 from ciwm.errors import DeviceError, UsageError
 from ciwm.launch.files import refuse_unlistable
 from ciwm.launch.journal import read_journal
@@ -49,7 +49,7 @@ def measure(
     full.
     """
     refuse_unlistable(request.directory.absolute(), "the folder of the run")
-    host = describe_host()
+    host = machine_of(selected(request.config, request.only))
     now = datetime.now(timezone.utc)
     plan, files = make_plan(request)
     for workload in selected(request.config, request.only):
@@ -85,7 +85,8 @@ def resume(
         raise UsageError(f"there is no run in {path}")
     with held(path) as directory:
         asked, plan = directory.request(), directory.plan()
-        refuse_changes(asked, config, describe_host())
+        host = machine_of(selected(asked.config, asked.only))
+        refuse_changes(asked, config, host)
         if budget_s is not None:
             asked = with_budget(asked, budget_s)
         bench = _Bench(directory, asked, plan, stop, on_progress)

@@ -12,6 +12,7 @@ from ciwm.launch.command import ResultError, read_samples
 from ciwm.launch.exits import Verdict, classify, shortened
 from ciwm.launch.files import cannot_write, make_folder, write_atomically
 from ciwm.launch.journal import Journal, read_journal
+from ciwm.launch.launcher import node_of
 from ciwm.launch.oom import oom_kills
 from ciwm.launch.series import cases
 from ciwm.launch.worker_job import JOB, JOURNAL, Order, Site, command, environment, job
@@ -70,6 +71,7 @@ def run_launch(order: Order, site: Site, limits: Limits) -> tuple[Launch, Journa
         detail=masker()(verdict.detail),
         warmup_iterations=journal.warmup_iterations,
         samples=samples,
+        node=node_of(folder),
     )
     write_atomically(folder / RESULT, launch.model_dump_json() + "\n")
     return launch, journal

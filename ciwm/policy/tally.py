@@ -7,6 +7,7 @@ from math import comb
 from typing import TYPE_CHECKING
 
 from ciwm.policy.blocks import failed, void_reason
+from ciwm.policy.words import plain
 from ciwm.records import SIDES
 from ciwm.records.run import LOADED_NOTHING
 
@@ -47,6 +48,9 @@ class Tally:
             if reason:
                 self.void[launch.side] += 1
                 reasons.append(reason)
+        nodes = sorted({launch.node for launch in block if launch.node})
+        if len(nodes) > 1:
+            reasons.append(f"one block ran on several nodes ({', '.join(map(plain, nodes))})")
         self.void_reasons += reasons
         self.void_blocks += bool(reasons)
         return not reasons

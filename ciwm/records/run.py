@@ -85,7 +85,10 @@ class Telemetry(Record):
 
 
 class Launch(Record):
-    """One fresh worker process: where it stood in the plan, what it measured, how it ended."""
+    """One fresh worker process: where it stood in the plan, what it measured, how it ended.
+
+    `node` is the machine that a launcher started it on.
+    """
 
     number: int
     workload: str
@@ -102,6 +105,7 @@ class Launch(Record):
     samples: tuple[Samples, ...] = ()
     telemetry: tuple[Telemetry, ...] = ()
     log: str = ""
+    node: str = ""
 
 
 class Arm(Record):
