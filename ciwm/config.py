@@ -8,7 +8,10 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 
+from ciwm.config_bench import BenchConfig
+from ciwm.config_coverage import CoverageConfig
 from ciwm.config_ingest import Format, IngestConfig, MetricConfig
+from ciwm.config_map import MODEL, MapConfig
 from ciwm.config_mistakes import explained
 from ciwm.config_pulls import PullsConfig
 from ciwm.config_section import Section, read_toml
@@ -30,6 +33,7 @@ Phase = Literal[
 Scalar = str | int | float | bool
 
 __all__ = [
+    "BenchConfig",
     "BlockOn",
     "BuildConfig",
     "Config",
@@ -246,6 +250,8 @@ class WorkloadConfig(Section):
     """A callable that is timed: 'file.py:callable', see `ciwm bench --help`."""
     command: str | None = None
     """Or a program that writes its samples to {out}, see `ciwm bench --help`."""
+    model: str | None = None
+    """What builds its model for the workload map: 'file.py:build', see docs/map.md."""
     format: Format = "samples-json"
     """The form of what the command writes: ciwm's own, or another tool's (docs/formats.md)."""
     benchmarks: tuple[str, ...] = ()
@@ -264,6 +270,12 @@ class WorkloadConfig(Section):
     """Calls before them, at least."""
     warmup_s: float = Field(default=0.5, ge=0)
     """Seconds of calls before them, at least."""
+    warmup_max_s: float = Field(default=5, ge=0)
+    """Seconds of calls before them, at most: until their level no longer falls. 0: at once."""
+    batch: int | None = Field(default=None, ge=1)
+    """Calls timed together as one sample, their mean; none: several where one takes under 50 us."""
+    flush_cache: bool = False
+    """Whether the last-level cache of CPU or accelerator is overwritten before each timed call."""
     timeout_s: float = Field(default=900, gt=0)
     """Seconds after which a launch counts as hung."""
     launcher: str = ""
@@ -291,6 +303,8 @@ class WorkloadConfig(Section):
             raise ValueError("state exactly one of python = 'file.py:callable' and command = '...'")
         if self.python is not None and not re.fullmatch(r"[^:]+\.py:[A-Za-z_][\w.]*", self.python):
             raise ValueError("python is 'file.py:callable'")
+        if self.model is not None and not MODEL.fullmatch(self.model):
+            raise ValueError("model is 'file.py:build'")
         if self.command is not None and not self.metrics:
             raise ValueError("a command workload states metrics = { name = { unit, better } }")
         if self.command is None and (self.benchmarks or self.format != "samples-json"):
@@ -321,10 +335,16 @@ class Config(Section):
     """How a revision is built."""
     workload: tuple[WorkloadConfig, ...] = ()
     """What is measured."""
+    bench: BenchConfig = BenchConfig()
+    """How launches are watched."""
     gate: GateConfig = GateConfig()
     """What blocks."""
     sync: SyncConfig = SyncConfig()
     """What staying in sync may cost."""
+    coverage: CoverageConfig = CoverageConfig()
+    """Where test coverage is written down."""
+    map: MapConfig = MapConfig()
+    """The workload map."""
     store: StoreConfig = StoreConfig()
     """Where runs are kept."""
     ingest: IngestConfig = IngestConfig()
@@ -341,6 +361,7 @@ class Config(Section):
     @model_validator(mode="after")
     def _distinct(self) -> Config:
         ids = [workload.id for workload in self.workload]
+        ids += [workload.id for workload in self.map.workload]
         twice = sorted({name for name in ids if ids.count(name) > 1})
         if twice:
             raise ValueError(f"workload id used twice: {', '.join(twice)}")

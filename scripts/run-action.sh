@@ -50,7 +50,8 @@ case ${CIWM_COMMAND:-ci} in
   bump-preview) arguments=(bump-preview) ;;
   merge) arguments=(merge) ;;
   publish-preview) arguments=(publish --issue) ;;
-  *) fail "no such command: the input command is ci, sync-report, bench, publish, bump-preview, publish-preview or merge" ;;
+  respond) arguments=(respond) ;;
+  *) fail "no such command: the input command is ci, sync-report, bench, publish, bump-preview, publish-preview, merge or respond" ;;
 esac
 
 executable=${CIWM_EXECUTABLE:-}

@@ -27,9 +27,13 @@ CONTRACT = """
 A workload `python = "file.py:step"` is a function, called once an iteration. With a `setup` in the
 same file, `state = setup(**params)` runs once, untimed, and `step(state)` is timed; without one,
 `step(**params)` is. `python = "file.py:Class.step"` makes `Class(**params)` once and times
-`.step()`. A `teardown` beside the step is called at the end. A step returns nothing, or a number or
+`.step()`. A `teardown` beside the step is called at the end. What an `inputs` beside it returns
+(called like `setup`, or with the state) is gone through round by round, each call of the step
+getting the next as its last argument. A step returns nothing, or a number or
 tensor that must be finite, or a mapping with the metrics it reports itself. Work it leaves on a
-CUDA stream of its own must be joined to the current stream.
+CUDA stream of its own must be joined to the current stream. The worker itself measures `step_time`,
+and once a launch, where declared in metrics, `first_step_time` (cold), `compile_time` (of
+torch.compile), `peak_device_memory` (of torch's allocator) and `peak_rss`.
 
 A workload `command = "..."` is run by `sh -ec` in the folder of the workloads' files. {out} is the
 JSON file it writes: {"metric": number-or-list}, or {"samples": [{"metric": "...", "values": [...],
@@ -129,8 +133,8 @@ def command(
             if options["factor"]:
                 return factor(call, revisions)
             if resume_from is not None:
-                run, path = resumed(call, resume_from)
-            elif options["calibrate"]:
+                return resumed(call, resume_from)
+            if options["calibrate"]:
                 name = revisions[0] if revisions else "HEAD"
                 run, path = measured(call, name, name, calibrate=True)
             else:

@@ -1,4 +1,4 @@
-"""Launches as blocks: what makes one complete, and what makes one void."""
+"""Launches as blocks: and what makes one complete."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from ciwm.records import Launch, Plan, Side
 
-# a capped power or an idle clock is how a card works; these mean that it could not do its work
-_BROKEN_CLOCK = ("thermal", "hw_slowdown", "brake")
 STOPPED = ("interrupted", "lost")  # by us: says nothing about the workload
 
 
@@ -27,17 +25,6 @@ def blocks(launches: Iterable[Launch]) -> list[tuple[Launch, ...]]:
 def failed(launch: Launch) -> bool:
     """Whether the workload itself did not run to its end."""
     return launch.exit != "ok" and launch.exit not in STOPPED
-
-
-def void_reason(launch: Launch) -> str:
-    """What broke the conditions of a launch, in words; empty when nothing did."""
-    for window in launch.telemetry:
-        if window.foreign_pids:
-            return f"another process on accelerator {window.accelerator}"
-        for reason in window.throttle_reasons:
-            if any(word in reason.lower() for word in _BROKEN_CLOCK):
-                return f"accelerator {window.accelerator} was throttled ({reason})"
-    return ""
 
 
 def complete(block: Sequence[Launch]) -> bool:

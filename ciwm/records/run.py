@@ -10,6 +10,7 @@ from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
 from ciwm.records.environment import Environment
 from ciwm.records.labels import labelled, unlabelled
+from ciwm.records.telemetry import HostTelemetry, Telemetry
 
 Side = Literal["base", "head"]
 SIDES: tuple[Side, Side] = ("base", "head")
@@ -63,31 +64,22 @@ class Samples(Record):
 
     Where a tool kept none, `values` is one figure, and `aggregate` says of what ("median of 200
     requests").
+    Each value is the mean of `calls` calls, timed together because one is too short for a clock.
     """
 
     series: str
     metric: str
     values: Annotated[tuple[float, ...], FailFast()]  # of a million wrong ones, one is told
     aggregate: str = ""
-
-
-class Telemetry(Record):
-    """What a card did during one launch; None where it could not be read."""
-
-    accelerator: int
-    sm_clock_min_mhz: int | None = None
-    sm_clock_max_mhz: int | None = None
-    temperature_max_c: int | None = None
-    power_max_w: float | None = None
-    memory_max_bytes: int | None = None
-    throttle_reasons: tuple[str, ...] = ()
-    foreign_pids: tuple[int, ...] = ()
+    calls: int = Field(default=1, ge=1)
 
 
 class Launch(Record):
     """One fresh worker process: where it stood in the plan, what it measured, how it ended.
 
-    `node` is the machine that a launcher started it on.
+    `node` is the one a launcher started it on. `unsteady` are series whose times still fell
+    when the longest warm-up was over. `telemetry` has an entry for each card it ran on;
+    `telemetry_problem` says why some of it is missing.
     """
 
     number: int
@@ -102,8 +94,11 @@ class Launch(Record):
     exit_code: int | None = None
     detail: str = ""
     warmup_iterations: int = 0
+    unsteady: tuple[str, ...] = ()
     samples: tuple[Samples, ...] = ()
     telemetry: tuple[Telemetry, ...] = ()
+    host: HostTelemetry | None = None
+    telemetry_problem: str = ""
     log: str = ""
     node: str = ""
 

@@ -15,7 +15,7 @@ from ciwm.errors import ConfigError, LaunchError, UsageError
 from ciwm.launch.series import family
 from ciwm.policy import decide
 from ciwm.records import SIDES
-from tests.fork import QUICK, exits, workload
+from tests.fork import exits, workload
 from tests.runs import RunBuilder
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def test_every_launch_is_started_by_it_and_tells_its_node(
 ) -> None:
     text = "import os\ndef step(): assert os.environ['STARTED_BY'] == 'starter'\n"
     revision = fork.commit({"bench/steps.py": text})
-    steps = workload(launcher=f"{starter} --gpus={{devices}}", **QUICK)
+    steps = workload(launcher=f"{starter} --gpus={{devices}}")
     other = workload(
         id="c", command=COMMAND, metrics=METRIC, launcher=f"{starter} '{{workload}} x'"
     )
@@ -118,7 +118,7 @@ def on_nodes(*nodes: str) -> Any:
 def test_a_block_that_was_spread_over_nodes_is_void() -> None:
     (one,) = decide(on_nodes("n1", "n2"), GateConfig()).series
     assert one.outcome == "void"
-    assert "one block ran on several nodes (n1, n2)" in one.reason
+    assert "its block ran on several nodes (n1, n2)" in one.reason
     (one,) = decide(on_nodes("n1"), GateConfig()).series
     assert one.outcome == "unchanged"
 
