@@ -8,14 +8,21 @@ from typing import Any, Literal, get_args
 from pydantic import Field, model_validator
 
 from ciwm.config_section import Section, with_percent, with_seconds
+from ciwm.records.labels import MARK
 
-BlockOn = Literal["regression", "tail", "missing", "failed", "build_time"]
+BlockOn = Literal[
+    "regression", "tail", "missing", "failed", "build_time", "coverage", "correctness"
+]
 OnDoubt = Literal["warn", "fail"]
 
 
 def matches(name: str, pattern: str) -> bool:
-    """Whether a pattern names something, literally or as a glob."""
-    return name == pattern or fnmatchcase(name, pattern)
+    """Whether a pattern names something, literally or as a glob.
+
+    What a shard of a matrix measured (`decode@h100`) goes by its name without the label, too.
+    """
+    names = (name, name.rpartition(MARK)[0])
+    return any(one and (one == pattern or fnmatchcase(one, pattern)) for one in names)
 
 
 class SeriesRule(Section):
@@ -61,6 +68,38 @@ class SeriesRule(Section):
         return named and matches(metric, self.metric)
 
 
+class VoidConfig(Section):
+    """What makes a launch void, so that its whole block is discarded and drawn anew.
+
+    A capped power (`sw_power_cap`) or an idle clock is how a card works, and is not among them.
+    Patterns are globs over the reasons that the driver gives, in the words of `nvidia-smi -q` with
+    underscores; a card's uncorrected memory errors make a launch void in any case.
+    """
+
+    throttle: tuple[str, ...] = ("*thermal*", "hw_slowdown", "*brake*")
+    """Reasons for a lowered clock of an accelerator: too hot, a broken supply, a power brake."""
+    clock_band_pct: float | None = Field(default=10.0, gt=0, lt=100)
+    """How far the clock at work may be below the block's highest; also clock_band = "2%".
+
+    With [bench] lock_clocks: how far it may be from that clock.
+    """
+    foreign_processes: bool = True
+    """Whether a process on the card that is not the launch's own makes it void."""
+    tolerate: tuple[str, ...] = ()
+    """Names (globs) of processes that may be on the card."""
+    cpu_thermal: bool = False
+    """Whether CPU cores slowed for heat do."""
+    max_steal_pct: float | None = Field(default=None, ge=0, le=100)
+    """CPU time that other guests of the hypervisor may take, in percent."""
+    max_other_cpus: float | None = Field(default=None, ge=0)
+    """CPUs that processes other than the launch's may keep busy, on average."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _readable(cls, data: Any) -> Any:
+        return with_percent(data, "clock_band")
+
+
 class GateConfig(Section):
     """The decision rule's numbers; see `ciwm gate --help` for what each outcome means."""
 
@@ -86,6 +125,8 @@ class GateConfig(Section):
     """`fail`: end with 3 when undecided."""
     on_void: OnDoubt = "warn"
     """`fail`: end with 5 when conditions differed."""
+    void: VoidConfig = VoidConfig()
+    """What conditions those are."""
     budget_s: float = Field(default=1200, gt=0)
     """Seconds for all launches; also budget = "20min"."""
     build_limit_s: float | None = Field(default=None, gt=0)

@@ -8,6 +8,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from ciwm.bench.cards import alone_on, cards_for, hidden
+from ciwm.launch.clocks import held_clocks
+from ciwm.launch.sampling import sampler
 from ciwm.launch.worker_job import Order, Site
 from ciwm.launch.worker_process import Limits, run_launch
 from ciwm.records.run import LOADED_NOTHING
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from ciwm.bench.schedule import Schedule, Turn
-    from ciwm.config import WorkloadConfig
+    from ciwm.config import BenchConfig, WorkloadConfig
     from ciwm.launch.flock import Flock
     from ciwm.records import Environment, Launch, Side
 
@@ -30,6 +32,7 @@ class BlockRunner:
     workloads: Mapping[str, WorkloadConfig]
     host: Environment
     lock: Flock
+    bench: BenchConfig
     stop: threading.Event
     say: Callable[[str], None]
     waited_s: float = 0.0  # for the card, in all
@@ -45,7 +48,11 @@ class BlockRunner:
         cards = cards_for(workload, self.host)
         block: list[Launch] = []
         asked = time.monotonic()
-        with alone_on(cards, deadline, self.say, self.stop) as held:
+        with (
+            alone_on(cards, deadline, self.say, self.stop) as held,
+            held_clocks(cards, self.say),
+            sampler(cards, self.bench.telemetry_hz) as watching,
+        ):
             waited_s = time.monotonic() - asked
             self.waited_s += waited_s
             for position, side in enumerate(turn.sides):
@@ -64,10 +71,14 @@ class BlockRunner:
                     stop=self.stop,
                     keep_open=(*held, self.lock.fileno),
                     variables=hidden(cards, self.host),
+                    sampler=watching,
                 )
                 launch, _ = run_launch(order, self.site, limits)
                 block.append(launch)
                 self.say(describe(launch, workload))
+                if why := next(filter(None, schedule.void_reasons(block)), ""):
+                    self.say(f"{workload.id} block {turn.block + 1} is discarded: {why}")
+                    break
         return block
 
 

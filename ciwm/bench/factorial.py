@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 from ciwm.bench.block import describe
 from ciwm.bench.cards import alone_on, cards_for, hidden
 from ciwm.bench.factorial_request import UNDER_WAY, begun, saved_factorial
+from ciwm.bench.host import measured_host
 from ciwm.bench.plan import selected
 from ciwm.bench.run_directory import FACTORIAL, held, refuse_used
 from ciwm.bench.saved_request import SavedFactorial, refuse_changes, with_budget
-from ciwm.devices import describe_host
 from ciwm.errors import BuildError, DeviceError
+from ciwm.launch.clocks import held_clocks
 from ciwm.launch.files import refuse_unlistable, write_atomically
+from ciwm.launch.sampling import sampler
 from ciwm.launch.series import family
 from ciwm.launch.worker_job import Order, Site
 from ciwm.launch.worker_process import Limits, run_launch
@@ -60,7 +62,8 @@ def measure_factorial(
     with held(request.directory) as directory:
         for cell in CELLS:
             source.materialise(files, _copy(directory, cell))
-        asked = saved_factorial(request, describe_host())
+        host = measured_host(request.config, request.builds["both"].python, on_progress)
+        asked = saved_factorial(request, host)
         measuring = _Measuring(directory, asked, stop, on_progress)
         measuring.wrote(measuring.record)
         directory.begin(asked)
@@ -82,7 +85,8 @@ def resume_factorial(
     """
     with held(path) as directory:
         asked = directory.request(SavedFactorial)
-        refuse_changes(asked, asked.builds.items(), config, describe_host())
+        host = measured_host(asked.config, asked.builds["both"].python, on_progress)
+        refuse_changes(asked, asked.builds.items(), config, host)
         if budget_s is not None:
             asked = with_budget(asked, budget_s)
         if (done := read_record(path / FACTORIAL, FactorialRun)).complete:
@@ -160,7 +164,11 @@ class _Measuring:
     def _block(self, workload: WorkloadConfig, block: int) -> None:
         host, attempt = self.asked.environment, self._attempts[workload.id, block]
         cards = cards_for(workload, host)
-        with alone_on(cards, self._deadline, self.say, self.stop) as locks:
+        with (
+            alone_on(cards, self._deadline, self.say, self.stop) as locks,
+            held_clocks(cards, self.say),
+            sampler(cards, self.config.bench.telemetry_hz) as watching,
+        ):
             order = factorial_order(self.record.seed, workload.id, block, attempt)
             for position, cell in enumerate(order):
                 limits = Limits(
@@ -168,6 +176,7 @@ class _Measuring:
                     stop=self.stop,
                     keep_open=(*locks, self.directory.lock.fileno),
                     variables=hidden(cards, host),
+                    sampler=watching,
                 )
                 launch = self._launch(workload, cell, (block, attempt, position), limits)
                 self._take(FactorialLaunch(cell=cell, launch=launch))

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 
 from ciwm.bench.block import BlockRunner
 from ciwm.bench.cards import cards_for
+from ciwm.bench.host import measured_host
 from ciwm.bench.plan import BenchRequest, make_plan, selected
+from ciwm.bench.probes import refuse_sick
 from ciwm.bench.run_directory import RUN, RunDirectory, held, refuse_used
 from ciwm.bench.saved_request import SavedRequest, refuse_changes, saved, with_budget
 from ciwm.bench.schedule import Schedule
-from ciwm.devices import describe_host
 from ciwm.errors import DeviceError, UsageError
 from ciwm.launch.files import refuse_unlistable
 from ciwm.launch.journal import read_journal
@@ -49,12 +50,14 @@ def measure(
     full.
     """
     refuse_unlistable(request.directory.absolute(), "the folder of the run")
-    host = describe_host()
+    host = measured_host(request.config, request.head.python, on_progress)
     now = datetime.now(timezone.utc)
     plan, files = make_plan(request)
     for workload in selected(request.config, request.only):
         cards_for(workload, host)
     refuse_used(request.directory)
+    if request.config.bench.probe and request.head.ok:
+        refuse_sick(request.head.python, host, stop, on_progress)
     with held(request.directory) as directory:
         asked = saved(request, _run_id(request, now), now, host)
         bench = _Bench(directory, asked, plan, stop, on_progress)
@@ -85,7 +88,8 @@ def resume(
         raise UsageError(f"there is no run in {path}")
     with held(path) as directory:
         asked, plan = directory.request(SavedRequest), directory.plan()
-        refuse_changes(asked, asked.builds.items(), config, describe_host())
+        host = measured_host(asked.config, asked.head.python, on_progress)
+        refuse_changes(asked, asked.builds.items(), config, host)
         if budget_s is not None:
             asked = with_budget(asked, budget_s)
         bench = _Bench(directory, asked, plan, stop, on_progress)
@@ -143,6 +147,7 @@ class _Bench:
             workloads={one.id: one for one in selected(self.asked.config, self.asked.only)},
             host=self.asked.environment,
             lock=self.directory.lock,
+            bench=self.asked.config.bench,
             stop=self.stop,
             say=self.say,
         )

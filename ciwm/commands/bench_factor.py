@@ -37,7 +37,7 @@ def _told(call: Call, run: FactorialRun, path: Path) -> int:
     from ciwm.launch.files import write_atomically  # noqa: PLC0415
     from ciwm.policy.attribution import attribute  # noqa: PLC0415
 
-    found = attribute(run)
+    found = attribute(run, call.config.gate.void)
     write_atomically(path / "attribution.json", found.to_json())
     _show(call, found)
     call.shown.say(f"run: {path / 'factorial.json'} ({run.stopped_because})")

@@ -18,6 +18,7 @@ from ciwm.commands.sync_pulls import PullsAsked, pulls_notes
 
 if TYPE_CHECKING:
     from ciwm.config import Config
+    from ciwm.config_sync import SyncConfig
     from ciwm.git import Repository
     from ciwm.records.sync import SyncReport
 
@@ -146,9 +147,9 @@ class _Effort(NamedTuple):
     history: bool | None
     states: bool
 
-    def history_s(self, configured_s: float) -> float | None:
+    def history_s(self, config: SyncConfig) -> float | None:
         """Seconds to replay past syncs for; None when there shall be nothing of them."""
-        return {True: math.inf, False: None, None: configured_s}[self.history]
+        return {True: math.inf, False: None, None: config.wanted_history_s}[self.history]
 
 
 def _measure(
@@ -173,7 +174,7 @@ def _measure(
         config=config.upstream,
         now=datetime.now(timezone.utc),
         culprits_s=config.sync.culprits_s if culprits_s is None else culprits_s,
-        history_s=effort.history_s(config.sync.history_s),
+        history_s=effort.history_s(config.sync),
         states=effort.states,
     )
     return judged_report(asked.added(report, repository, config.upstream), config.sync)

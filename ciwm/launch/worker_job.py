@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ciwm.launch.command import script
 from ciwm.launch.command_words import argument_words, runs_module
-from ciwm.launch.series import SECONDS_IN, STEP_TIME, cases
+from ciwm.launch.series import ONCE, SECONDS_IN, STEP_TIME, cases, once_scales
 from ciwm.launch.workloads import python_entry
 from ciwm.proc import stripped_environment
 
@@ -102,7 +102,11 @@ def job(order: Order, site: Site) -> dict[str, Any]:
             "warmup_s": workload.warmup_s,
             "time_metric": STEP_TIME if STEP_TIME in metrics else None,
             "time_scale": SECONDS_IN[metrics[STEP_TIME].unit] if STEP_TIME in metrics else 1.0,
-            "reported": [metric for metric in metrics if metric != STEP_TIME],
+            "reported": [one for one in metrics if one != STEP_TIME and one not in ONCE],
+            "warmup_max_s": workload.warmup_max_s,
+            "batch": workload.batch or 0,
+            "flush_cache": workload.flush_cache,
+            "once": once_scales(workload),
         },
     }
 
@@ -130,7 +134,7 @@ def environment(order: Order, site: Site) -> dict[str, str]:
         kept["PYTHONSAFEPATH"] = "1"
         entries += _script_folders(line, site.sources[order.side])
     kept["PYTHONPATH"] = os.pathsep.join(entries)
-    return {**kept, **_activated(build, kept)}
+    return {**kept, **activated(build.python, kept)}
 
 
 def _script_folders(line: str, source: Path) -> Iterator[str]:
@@ -143,9 +147,9 @@ def _script_folders(line: str, source: Path) -> Iterator[str]:
     return (str(folder) for folder in dict.fromkeys(folders))
 
 
-def _activated(build: BuildRecord, variables: Mapping[str, str]) -> dict[str, str]:
-    """What makes the build's interpreter the `python` of the launch, its venv the active one."""
-    python = Path(build.python)
+def activated(interpreter: str, variables: Mapping[str, str]) -> dict[str, str]:
+    """What makes a build's interpreter the `python` of a launch, its venv the active one."""
+    python = Path(interpreter)
     if not python.is_absolute():
         return {}
     path = os.pathsep.join([str(python.parent), variables.get("PATH", os.defpath)])

@@ -9,17 +9,17 @@ from ciwm.policy.blocks import blocks
 from ciwm.policy.build_time import of_run
 from ciwm.policy.case import Case, declared_removed
 from ciwm.policy.confirmation import confirmation, confirmed, like, refuse_unlike, unconfirmed
-from ciwm.policy.figures import figures, middle, tail_figures
+from ciwm.policy.figures import figures, middle, seen_figures, tail_figures
 from ciwm.policy.gone import gone_verdict, renames
 from ciwm.policy.outcomes import Outcome, outcome
-from ciwm.policy.problems import judged_by_itself, problems
+from ciwm.policy.problems import aggregates_of, judged_by_itself, problems
 from ciwm.policy.tally import Tally
 from ciwm.policy.thresholds import ruled
 from ciwm.policy.trials import family_size
 from ciwm.policy.waiving import Waivers, remarks, waived
 from ciwm.policy.watch import Watch
 from ciwm.policy.words import named
-from ciwm.records import SEVERITY, LaunchCount, SeriesVerdict, Verdict
+from ciwm.records import SEVERITY, SIDES, LaunchCount, SeriesVerdict, Verdict
 
 if TYPE_CHECKING:
     from ciwm.config import GateConfig
@@ -91,15 +91,24 @@ def _watched(run: Run, config: GateConfig) -> Watch:
 
 
 def _cases(run: Run, watch: Watch) -> list[Case]:
-    incomparable = _incomparable(run)
+    aggregates = aggregates_of(run)
+    incomparable = {name: _incomparable(run, name) for name in watch.tallies}
     return [
-        Case(run, trial, watch.tallies.get(trial.series.workload, Tally()), incomparable)
+        Case(
+            run,
+            trial,
+            watch.tallies.get(trial.series.workload, Tally()),
+            incomparable[trial.series.workload],
+            aggregates.get(trial.series.key, ""),
+        )
         for trial in watch.trials
     ]
 
 
-def _incomparable(run: Run) -> str:
-    hard = [d for d in run.base.environment.diff(run.head.environment) if d.hard]
+def _incomparable(run: Run, workload: str) -> str:
+    """Why a workload's two sides cannot be compared; empty when they can."""
+    base, head = (run.arm(side, workload).environment for side in SIDES)
+    hard = [d for d in base.diff(head) if d.hard]
     return "; ".join(f"{d.what} was {d.base} for base and {d.head} for head" for d in hard)
 
 
@@ -137,16 +146,26 @@ def _series(
         threshold_pct=series.threshold_pct,
         threshold_abs=series.threshold_abs,
         evidence_needed=trial.gate.evidence_needed,
-        launches=LaunchCount(base=len(trial.values["base"]), head=len(trial.values["head"])),
+        launches=_counted(case),
         base_runs=found.base_runs,
         by_tail=found.by_tail,
         reason=found.reason,
         tail=tail_figures(case),
         confirmation=second,
         waiver=waiver,
+        aggregate=case.aggregate,
         needs_confirmation=found.needs_confirmation,
         **figures(trial, found.outcome),
+        **seen_figures(case),
     )
+
+
+def _counted(case: Case) -> LaunchCount:
+    """Launches in complete blocks; of sides measured apart, all where they make up none."""
+    trial = case.trial
+    alone = case.run.plan.order == "apart" and not trial.launches
+    values = trial.seen if alone else trial.values
+    return LaunchCount(base=len(values["base"]), head=len(values["head"]))
 
 
 def _worst_first(verdict: SeriesVerdict) -> tuple[int, float, str, str]:

@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from math import comb
 from typing import TYPE_CHECKING
 
-from ciwm.policy.blocks import failed, void_reason
+from ciwm.policy.blocks import failed
+from ciwm.policy.conditions import RULES, void_reasons
 from ciwm.records import SIDES
 from ciwm.records.run import LOADED_NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ciwm.gate_config import VoidConfig
     from ciwm.records import Launch, Side
 
 FAILURES = 2  # of a side: once may be chance and is named, twice is the workload
@@ -24,6 +26,7 @@ IMBALANCE = 0.01  # two-sided binomial level at which void launches lean to one 
 class Tally:
     """Launches of one workload, counted as blocks come in."""
 
+    rules: VoidConfig = RULES
     begun: dict[Side, int] = field(default_factory=lambda: {"base": 0, "head": 0})
     ran: dict[Side, int] = field(default_factory=lambda: {"base": 0, "head": 0})
     void: dict[Side, int] = field(default_factory=lambda: {"base": 0, "head": 0})
@@ -40,7 +43,7 @@ class Tally:
     def count(self, block: Sequence[Launch]) -> bool:
         """Count a block's launches; whether none of them was void."""
         reasons = []
-        for launch in block:
+        for launch, reason in zip(block, void_reasons(block, self.rules), strict=True):
             self.begun[launch.side] += 1
             self.ran[launch.side] += launch.exit == "ok"
             self.elsewhere[launch.side] += launch.exit == "ok" and launch.detail == LOADED_NOTHING
@@ -48,7 +51,6 @@ class Tally:
                 self.failures[launch.side].append(launch)
             elif launch.exit != "ok":
                 self.redrawn.add((launch.block, launch.attempt))
-            reason = void_reason(launch)
             if reason:
                 self.void[launch.side] += 1
                 reasons.append(reason)

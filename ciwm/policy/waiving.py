@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ciwm.policy.new_waivers import recovered
 from ciwm.policy.scale import shown
 from ciwm.policy.words import plain
 from ciwm.records import Waived
@@ -139,7 +140,10 @@ def remarks(waivers: Waivers, verdicts: Iterable[SeriesVerdict]) -> Iterator[str
             yield f"{name} holds until {waiver.expires:%Y-%m-%d}: that is more than a year"
         if not own:
             yield f"{name} matches no series"
-        elif all(one.outcome in ("unchanged", "improved") for one in own):
-            yield f"{name} is no longer needed: nothing it covers is slower; remove it"
+        elif recovered((waiver,), own):
+            yield (
+                f"{name} covers nothing that is slower here: once the change it is for is merged, "
+                "remove it (ciwm waive --tidy)"
+            )
         elif waiver.expires < waivers.today:
             yield f"{name} expired on {waiver.expires:%Y-%m-%d}"

@@ -19,11 +19,15 @@ class Marker(Record):
 
 
 class PinMove(Record):
-    """The last move of the pin went to an older upstream commit."""
+    """The last move of the pin went to an older upstream commit.
+
+    Where `unknown` says why that cannot be told, `old` or `new` may be empty.
+    """
 
     sha: str
     old: str
     new: str
+    unknown: str = ""
 
 
 class BudgetLine(Record):

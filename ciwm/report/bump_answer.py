@@ -41,10 +41,12 @@ def next_step(report: BumpReport) -> str:
         or _go_on(report)
         or _mend_build(report)
         or _mend_series(report.verdict)
+        or _mend_coverage(report)
         or _mend_stage(report)
         or _settle_doubt(report.verdict)
         or _prepare_sync(report)
         or _measure_something(report)
+        or _begin_a_history(report.verdict)
         or "nothing to do."
     )
 
@@ -114,6 +116,15 @@ def _mend_series(verdict: Verdict | None) -> str:
     return ""
 
 
+def _mend_coverage(report: BumpReport) -> str:
+    if report.map_diff is None or not report.map_diff.blocks:
+        return ""
+    return (
+        "bring back what the workload map lost (under Workload map), or take it out of "
+        "[gate] block_on on the base branch."
+    )
+
+
 def _settle_doubt(verdict: Verdict | None) -> str:
     if verdict is None:
         return ""
@@ -142,6 +153,12 @@ def _prepare_sync(report: BumpReport) -> str:
             "by hand."
         )
     return ""
+
+
+def _begin_a_history(verdict: Verdict | None) -> str:
+    if verdict is None or any(row.outcome != "new" for row in verdict.series):
+        return ""
+    return "nothing to do. Once this is merged, later changes are compared with these figures."
 
 
 def _measure_something(report: BumpReport) -> str:

@@ -89,7 +89,7 @@ def test_a_waiver_names_a_workload_too() -> None:
 def test_a_recovered_series_asks_for_its_waiver_to_be_removed() -> None:
     verdict = judged(0, waivers(text()))
     assert verdict.outcome == "pass"
-    assert any("is no longer needed" in problem for problem in verdict.problems)
+    assert any("covers nothing that is slower here" in problem for problem in verdict.problems)
 
 
 def test_a_ceiling_in_the_unit_covers_a_difference_and_no_ratio() -> None:

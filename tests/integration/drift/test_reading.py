@@ -166,6 +166,21 @@ def test_a_damaged_cache_is_made_anew(bed: Bed, tmp_path: Path, damage: bytes | 
     assert bed.findings() == first
 
 
+def test_without_a_cache_the_report_is_whole_and_says_that_nothing_was_kept(
+    bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bed.release("before", {"a.py": RUN})
+    bed.use({"plug/code.py": PLUGIN})
+    bed.release("after", {"a.py": ""})
+    first = bed.findings()
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CIWM_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    report = bed.report()
+    assert list(report.drift) == first
+    (note,) = report.notes
+    assert note.startswith("nothing could be kept for the next report: cannot make the cache")
+
+
 def test_a_plugin_with_nothing_changed_says_so_and_exits_with_zero(bed: Bed) -> None:
     bed.release("before", {"a.py": RUN})
     bed.use({"plug/code.py": PLUGIN})
