@@ -199,6 +199,8 @@ class BuildConfig(Section):
     """Variables for the recipe."""
     pass_env: tuple[str, ...] = ()
     """Variables of the job that reach it although they look like secrets."""
+    jobs: int | None = Field(default=None, ge=1)
+    """Compilers at once (MAX_JOBS, CMAKE_BUILD_PARALLEL_LEVEL, ...) where nothing else says so."""
     timeout_s: float = Field(default=5400, gt=0)
     """Seconds after which the build is stopped."""
     venv: bool | Literal["system-site-packages"] = False
