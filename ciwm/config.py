@@ -13,6 +13,7 @@ from ciwm.config_coverage import CoverageConfig
 from ciwm.config_ingest import Format, IngestConfig, MetricConfig
 from ciwm.config_map import MODEL, MapConfig
 from ciwm.config_mistakes import explained
+from ciwm.config_package import PackageConfig
 from ciwm.config_pulls import PullsConfig
 from ciwm.config_section import Section, read_toml
 from ciwm.config_sync import SyncConfig
@@ -335,6 +336,8 @@ class Config(Section):
     """How a revision is built."""
     workload: tuple[WorkloadConfig, ...] = ()
     """What is measured."""
+    package: PackageConfig = PackageConfig()
+    """What container image is made of each side."""
     bench: BenchConfig = BenchConfig()
     """How launches are watched."""
     gate: GateConfig = GateConfig()
