@@ -13,6 +13,7 @@ from ciwm.config_coverage import CoverageConfig
 from ciwm.config_ingest import Format, IngestConfig, MetricConfig
 from ciwm.config_map import MODEL, MapConfig
 from ciwm.config_mistakes import explained
+from ciwm.config_package import PackageConfig
 from ciwm.config_pulls import PullsConfig
 from ciwm.config_section import Section, read_toml
 from ciwm.config_sync import SyncConfig
@@ -199,6 +200,8 @@ class BuildConfig(Section):
     """Variables for the recipe."""
     pass_env: tuple[str, ...] = ()
     """Variables of the job that reach it although they look like secrets."""
+    jobs: int | None = Field(default=None, ge=1)
+    """Compilers at once (MAX_JOBS, CMAKE_BUILD_PARALLEL_LEVEL, ...) where nothing else says so."""
     timeout_s: float = Field(default=5400, gt=0)
     """Seconds after which the build is stopped."""
     venv: bool | Literal["system-site-packages"] = False
@@ -335,6 +338,8 @@ class Config(Section):
     """How a revision is built."""
     workload: tuple[WorkloadConfig, ...] = ()
     """What is measured."""
+    package: PackageConfig = PackageConfig()
+    """What container image is made of each side."""
     bench: BenchConfig = BenchConfig()
     """How launches are watched."""
     gate: GateConfig = GateConfig()

@@ -96,9 +96,11 @@ def environment(**changes: Any) -> Environment:
                 power_limit_w=700.0,
                 ecc=True,
                 mig=False,
+                locked_sm_clock_mhz=1965,
             )
             for index in range(2)
         ),
+        "topology": ("0: PCIe 5 x16", "1: PCIe 5 x16", "0-1: NVLink x18"),
         "cpu_model": "Intel(R) Xeon(R) Platinum 8480C",
         "cpu_count": 16,
         "memory_bytes": 137_438_953_472,

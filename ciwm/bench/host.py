@@ -37,5 +37,5 @@ def measured_host(
         return describe_node(workloads[0])
     host = describe_host(config.bench.lock_clocks)
     if config.bench.devices == "cpu":
-        return host.model_copy(update={"accelerators": ()})
+        return host.model_copy(update={"accelerators": (), "topology": ()})
     return with_torch_devices(host, config.bench, python, say)

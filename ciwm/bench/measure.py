@@ -198,6 +198,7 @@ class _Bench:
                 "interpreter": known.interpreter or journal.interpreter,
                 "torch": known.torch or journal.torch,
                 "torch_build": known.torch_build or journal.torch_build,
+                "collective_library": known.collective_library or journal.collective_library,
             }
         )
 

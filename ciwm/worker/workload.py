@@ -33,6 +33,11 @@ class Prepared(NamedTuple):
     steps: Iterator[Callable[[], Any]]
     teardown: Callable[[], Any]
 
+    @property
+    def step(self) -> Callable[[], Any]:
+        """The next step, for whoever calls it but once, or always with the same input."""
+        return next(self.steps)
+
 
 def load_module(path: str) -> ModuleType:
     """The workload's module, under its own name unless that would hide another module."""

@@ -61,14 +61,14 @@ def operators() -> list[tuple[str, Callable[[], Any]]]:
 def torch_s(step: Callable[[], Any], size: int, count: int) -> float:
     """The median of torch's own measurements of so many calls, in seconds a call."""
     timer = benchmark.Timer("step()", globals={"step": step})
-    return statistics.median(timer.timeit(size).mean for _ in range(count))
+    return float(statistics.median(timer.timeit(size).mean for _ in range(count)))
 
 
 def worker_s(step: Callable[[], Any], size: int, count: int) -> float:
     """The median of the worker's samples of so many calls, taken as a launch takes them."""
     runs = batches(itertools.repeat(step), size)
     clock = make_clock(clock_name())
-    return statistics.median(clock.time(next(runs))[1] / size for _ in range(count))
+    return float(statistics.median(clock.time(next(runs))[1] / size for _ in range(count)))
 
 
 if __name__ == "__main__":
