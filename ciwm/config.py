@@ -6,10 +6,12 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
+from ciwm.config_bench import BenchConfig
 from ciwm.config_mistakes import explained
 from ciwm.config_pulls import PullsConfig
+from ciwm.config_ranks import CollectiveConfig, OverRanks, ScalingConfig, check_torchrun, nodes
 from ciwm.config_section import Section, read_toml, with_percent
 from ciwm.config_sync import SyncConfig
 from ciwm.errors import ConfigError
@@ -29,8 +31,10 @@ Phase = Literal[
 Scalar = str | int | float | bool
 
 __all__ = [
+    "BenchConfig",
     "BlockOn",
     "BuildConfig",
+    "CollectiveConfig",
     "Config",
     "GateConfig",
     "MetricConfig",
@@ -38,6 +42,7 @@ __all__ = [
     "Phase",
     "PinConfig",
     "Scalar",
+    "ScalingConfig",
     "SeriesRule",
     "StoreConfig",
     "UpstreamConfig",
@@ -235,6 +240,8 @@ class MetricConfig(Section):
     """The change that counts, in percent; also threshold = "3%". Else that of [gate]."""
     threshold_abs: float | None = Field(default=None, gt=0)
     """The change that counts, in `unit`, instead: differences are compared."""
+    over_ranks: OverRanks = "worst"
+    """Of several ranks: the value of the worst one (of a time the slowest), the sum, the mean."""
 
     @model_validator(mode="before")
     @classmethod
@@ -249,11 +256,13 @@ class MetricConfig(Section):
 
 
 STEP_TIME = MetricConfig(unit="s", better="lower")
+COLLECTIVE_TIME = MetricConfig(unit="us", better="lower")
 
 
 class WorkloadConfig(Section):
-    """What is measured: a Python callable timed by the worker, or a command that reports itself.
+    """What is measured: a timed callable, a command that reports itself, or collectives.
 
+    A callable with more than one device, and a collective, is started by torchrun, a rank a device.
     `files` are globs of the workload's own files besides the one named in `python`/`command`.
     `imports_build` is false where a `python` workload's own process loads nothing of the build, as
     when it starts the build's programs: then nobody checks that the two sides ran different code.
@@ -267,12 +276,16 @@ class WorkloadConfig(Section):
     """A callable that is timed: 'file.py:callable', see `ciwm bench --help`."""
     command: str | None = None
     """Or a program that writes its samples to {out}, see `ciwm bench --help`."""
+    collective: CollectiveConfig | None = None
+    """Or collectives over sizes and dtypes, between `devices` ranks."""
     format: Literal["samples-json"] = "samples-json"
     """The form of what the command writes."""
     files: tuple[str, ...] = ()
     """Globs of files it needs besides those in the folder of the file named above."""
     devices: int = Field(default=1, ge=1)
-    """Accelerators a launch gets to itself, on machines that have any."""
+    """Accelerators a launch gets to itself, where there are any; a rank each but for `command`."""
+    torchrun: tuple[str, ...] = ()
+    """Flags for torchrun besides --nproc-per-node: --nnodes=2, --rdzv-endpoint=HOST:PORT, ..."""
     params: dict[str, tuple[Scalar, ...]] = {}
     """Values by name; a series for each combination. A single value stands for a list of one."""
     metrics: dict[str, MetricConfig] = {}
@@ -304,18 +317,41 @@ class WorkloadConfig(Section):
 
     @model_validator(mode="after")
     def _one_kind(self) -> WorkloadConfig:
-        if (self.python is None) == (self.command is None):
-            raise ValueError("state exactly one of python = 'file.py:callable' and command = '...'")
+        kinds = (self.python, self.command, self.collective)
+        if sum(kind is not None for kind in kinds) != 1:
+            raise ValueError(
+                "state exactly one of python = 'file.py:callable', command = '...' and "
+                "collective = { ... }"
+            )
         if self.python is not None and not re.fullmatch(r"[^:]+\.py:[A-Za-z_][\w.]*", self.python):
             raise ValueError("python is 'file.py:callable'")
         if self.command is not None and not self.metrics:
             raise ValueError("a command workload states metrics = { name = { unit, better } }")
+        if self.collective is not None and (self.params or self.files):
+            raise ValueError("a collective has no params and no files: its table says all")
+        check_torchrun(self.torchrun, devices=self.devices, by_command=self.command is not None)
+        if self.collective is not None and self.ranks == 1:
+            raise ValueError("a collective is between ranks: state devices = 2 or more")
         return self
 
     @property
+    def ranks(self) -> int:
+        """How many processes measure together: one a device on each node, for a command one."""
+        return 1 if self.command is not None else self.devices * nodes(self.torchrun)
+
+    @property
+    def matrix(self) -> dict[str, tuple[Scalar, ...]]:
+        """Values by name, a series for each combination: `params`, or those of the collective."""
+        return self.params if self.collective is None else dict(self.collective.matrix)
+
+    @property
     def declared_metrics(self) -> dict[str, MetricConfig]:
-        """The metrics of each series; a timed callable without any has step_time in seconds."""
-        return self.metrics or {"step_time": STEP_TIME}
+        """The metrics of each series; what is timed and states none has step_time.
+
+        In seconds; of a collective in microseconds.
+        """
+        default = STEP_TIME if self.collective is None else COLLECTIVE_TIME
+        return self.metrics or {"step_time": default}
 
 
 class StoreConfig(Section):
@@ -334,6 +370,10 @@ class Config(Section):
     """How a revision is built."""
     workload: tuple[WorkloadConfig, ...] = ()
     """What is measured."""
+    scaling: tuple[ScalingConfig, ...] = ()
+    """Which workloads are the same work on more and more devices."""
+    bench: BenchConfig = BenchConfig()
+    """Where and how launches are made."""
     gate: GateConfig = GateConfig()
     """What blocks."""
     sync: SyncConfig = SyncConfig()
@@ -341,11 +381,11 @@ class Config(Section):
     store: StoreConfig = StoreConfig()
     """Where runs are kept."""
 
-    @field_validator("workload", mode="before")
+    @field_validator("workload", "scaling", mode="before")
     @classmethod
-    def _several(cls, value: Any) -> Any:
+    def _several(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, dict):
-            what = "there may be several: write [[workload]], in two brackets"
+            what = f"there may be several: write [[{info.field_name}]], in two brackets"
             raise ValueError(what)  # noqa: TRY004  what pydantic takes for a mistake of the user
         return value
 
@@ -355,6 +395,8 @@ class Config(Section):
         twice = sorted({name for name in ids if ids.count(name) > 1})
         if twice:
             raise ValueError(f"workload id used twice: {', '.join(twice)}")
+        for group in self.scaling:
+            group.check({one.id: (one.ranks, tuple(one.declared_metrics)) for one in self.workload})
         return self
 
 

@@ -58,6 +58,7 @@ class BlockRunner:
                     block=turn.block,
                     attempt=turn.attempt,
                     position=position,
+                    cards=tuple(card.index for card in cards),
                 )
                 limits = Limits(
                     left_s=max(deadline + waited_s - time.monotonic(), 0.0),

@@ -9,6 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ciwm.errors import ConfigError
+from ciwm.launch.collectives import check_sizes
 from ciwm.records import Series
 
 if TYPE_CHECKING:
@@ -18,6 +19,13 @@ if TYPE_CHECKING:
 
 STEP_TIME = "step_time"  # the metric the worker itself measures
 SECONDS_IN = {"s": 1.0, "ms": 1e3, "us": 1e6, "µs": 1e6, "ns": 1e9}
+LOAD_IMBALANCE = "load_imbalance"
+# metrics that ciwm makes of the times of all ranks: their unit, and which direction is better
+DERIVED = {
+    LOAD_IMBALANCE: ("%", "lower"),
+    "algbw": ("GB/s", "higher"),
+    "busbw": ("GB/s", "higher"),
+}
 PLACEHOLDERS = ("out", "build", "python", "workloads")
 
 
@@ -31,12 +39,12 @@ class Case:
 
 def cases(workload: WorkloadConfig) -> tuple[Case, ...]:
     """All combinations of the parameters, the last one varying fastest; raises ConfigError."""
-    names = list(workload.params)
-    empty = [name for name in names if not workload.params[name]]
+    names = list(workload.matrix)
+    empty = [name for name in names if not workload.matrix[name]]
     if empty:
         raise ConfigError(f"workload {workload.id}: params.{empty[0]} has no value")
     points = (
-        dict(zip(names, values, strict=True)) for values in product(*workload.params.values())
+        dict(zip(names, values, strict=True)) for values in product(*workload.matrix.values())
     )
     made = [Case(_name(workload.id, params), params) for params in points]
     _refuse_twice(workload.id, [case.series for case in made])
@@ -75,16 +83,12 @@ def check_workload(workload: WorkloadConfig) -> None:
     texts = [workload.command, *(value for values in workload.params.values() for value in values)]
     if any("\0" in text for text in texts if isinstance(text, str)):
         raise ConfigError(f"workload {workload.id}: a command or parameter holds a NUL character")
-    if workload.devices > 1 and workload.python is not None:
-        raise ConfigError(
-            f"workload {workload.id}: devices = {workload.devices}: a python workload is one "
-            "process on one card",
-            "start the processes by a command, with torchrun say",
-        )
-    if workload.python is not None:
-        _check_step_time(workload)
-    else:
+    if workload.command is not None:
         _check_placeholders(workload)
+        return
+    _check_step_time(workload)
+    _check_made(workload)
+    check_sizes(workload)
 
 
 def names_parameters(workload: WorkloadConfig) -> bool:
@@ -104,6 +108,27 @@ def _check_step_time(workload: WorkloadConfig) -> None:
         )
     if metric.better != "lower":
         raise ConfigError(f"{where}.better is higher: it is a time", 'better = "lower"')
+
+
+def made_of_times(workload: WorkloadConfig) -> tuple[str, ...]:
+    """The declared metrics that ciwm makes of the times of all ranks; a step reports the others."""
+    names = DERIVED if workload.collective is not None else (LOAD_IMBALANCE,)
+    return tuple(name for name in workload.declared_metrics if workload.ranks > 1 and name in names)
+
+
+def _check_made(workload: WorkloadConfig) -> None:
+    made = made_of_times(workload)
+    for name, metric in workload.declared_metrics.items():
+        where = f"workload {workload.id}: metrics.{name}"
+        if name in made and (metric.unit, metric.better) != DERIVED[name]:
+            unit, better = DERIVED[name]
+            raise ConfigError(
+                f"{where} is {metric.unit!r}, {metric.better} is better",
+                f'ciwm makes it of times: unit = "{unit}", better = "{better}"',
+            )
+        if workload.collective is not None and name not in (STEP_TIME, *made):
+            known = ", ".join((STEP_TIME, *DERIVED))
+            raise ConfigError(f"{where}: a collective has only {known}")
 
 
 def _check_placeholders(workload: WorkloadConfig) -> None:

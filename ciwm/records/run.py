@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AwareDatetime, FailFast, Field
+from pydantic import AwareDatetime, Field
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
 from ciwm.records.environment import Environment
+from ciwm.records.ranks import CollectiveSeries, RankSamples, ScalingGroup
+from ciwm.records.samples import Samples as Samples  # noqa: PLC0414  it is read from here
 
 Side = Literal["base", "head"]
 SIDES: tuple[Side, Side] = ("base", "head")
@@ -52,14 +54,6 @@ class Series(Record):
         return (self.series, self.metric)
 
 
-class Samples(Record):
-    """Iterations of one series in one launch, in the order they were taken, warm-up excluded."""
-
-    series: str
-    metric: str
-    values: Annotated[tuple[float, ...], FailFast()]  # of a million wrong ones, one is told
-
-
 class Telemetry(Record):
     """What a card did during one launch; None where it could not be read."""
 
@@ -74,7 +68,12 @@ class Telemetry(Record):
 
 
 class Launch(Record):
-    """One fresh worker process: where it stood in the plan, what it measured, how it ended."""
+    """One fresh worker process: where it stood in the plan, what it measured, how it ended.
+
+    Where several ranks measured together, `samples` are those of all of them made one (of a time
+    the slowest's), and `ranks` what each said itself. `cards` are the indices of the accelerators
+    it ran on, `node` the cluster's node.
+    """
 
     number: int
     workload: str
@@ -89,6 +88,9 @@ class Launch(Record):
     detail: str = ""
     warmup_iterations: int = 0
     samples: tuple[Samples, ...] = ()
+    ranks: tuple[RankSamples, ...] = ()
+    cards: tuple[int, ...] = ()
+    node: str = ""
     telemetry: tuple[Telemetry, ...] = ()
     log: str = ""
 
@@ -114,6 +116,8 @@ class Plan(Record):
     gone: tuple[Series, ...] = ()
     added: tuple[str, ...] = ()
     purpose: Literal["compare", "calibrate"] = "compare"
+    collectives: tuple[CollectiveSeries, ...] = ()
+    scaling: tuple[ScalingGroup, ...] = ()
 
 
 class Arm(Record):

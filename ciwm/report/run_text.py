@@ -8,8 +8,10 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from ciwm.policy.blocks import blocks, complete
+from ciwm.policy.rank_figures import rank_figures
 from ciwm.records import SIDES
 from ciwm.report.figures import change, quantity
+from ciwm.report.ranks import rank_text
 from ciwm.stats.launches import as_ratio, quantile
 
 if TYPE_CHECKING:
@@ -28,7 +30,8 @@ def run_text(run: Run) -> str:
     counted = [one for block in blocks(run.launches) if complete(block) for one in block]
     rows = [_row(series, counted) for series in run.plan.family]
     table = tabulate(rows, headers=HEADERS, tablefmt="simple", disable_numparse=True)
-    return "\n".join([table, *_troubles(run.launches), *_touched(run)])
+    devices = rank_text(rank_figures(run))
+    return "\n".join([table, *devices, *_troubles(run.launches), *_touched(run)])
 
 
 def _row(series: Series, launches: Sequence[Launch]) -> tuple[str, ...]:

@@ -25,25 +25,38 @@ class Schedule(NamedTuple):
     reported: List[str]  # metrics the step itself returns
 
 
-def run_series(
-    module: ModuleType, name: str, one: Dict[str, Any], schedule: Schedule, journal: Journal
-) -> None:
+class Series(NamedTuple):
+    """What one set of parameters is measured with."""
+
+    name: str
+    schedule: Schedule
+    journal: Journal
+    ranks: Any
+
+
+def run_series(module: ModuleType, name: str, params: Dict[str, Any], series: Series) -> None:
     """Measure one set of parameters; raises what the workload raises, or Problem."""
-    prepared = prepare(module, name, one["params"])
+    prepared = prepare(module, name, params)
     try:
-        _warm_up(prepared.step, one["series"], schedule, journal)
-        _measure(prepared, one["series"], schedule, journal)
+        _warm_up(prepared.step, series)
+        _measure(prepared, series)
     finally:
-        journal.flush()
+        series.journal.flush()
     prepared.teardown()
 
 
-def _warm_up(step: Step, series: str, schedule: Schedule, journal: Journal) -> None:
-    """Run until both the count and the time are met; a device may come into use meanwhile."""
+def _warm_up(step: Step, series: Series) -> None:
+    """Run until both the count and the time are met; a device may come into use meanwhile.
+
+    Ranks warm up until the last of them has met both.
+    """
+    schedule, journal = series.schedule, series.journal
     began, done, first_s = time.monotonic(), 0, 0.0
     name = clock_name()
     clock = make_clock(name)
-    while done < schedule.warmup_iterations or time.monotonic() - began < schedule.warmup_s:
+    while series.ranks.any(
+        done < schedule.warmup_iterations or time.monotonic() - began < schedule.warmup_s
+    ):
         result, seconds = clock.time(step)
         if done == 0:
             first_s = seconds
@@ -57,25 +70,27 @@ def _warm_up(step: Step, series: str, schedule: Schedule, journal: Journal) -> N
         journal.tick()
     journal.write(
         "warmup",
-        series=series,
+        series=series.name,
         iterations=done,
         duration_s=time.monotonic() - began,
         first_s=first_s,
     )
 
 
-def _measure(prepared: Prepared, series: str, schedule: Schedule, journal: Journal) -> None:
+def _measure(prepared: Prepared, series: Series) -> None:
+    journal = series.journal
     name = clock_name()
     clock = make_clock(name)
-    journal.write("clock", series=series, clock=name)
+    journal.write("clock", series=series.name, clock=name)
     gc.collect()
     result: Any = None
-    for number in range(schedule.iterations):
+    for number in range(series.schedule.iterations):
         del result
+        series.ranks.meet()
         result, seconds = clock.time(prepared.step)
         if number == 0:
             refuse_unrun(result)
-        _keep(result, seconds, series, schedule, journal)
+        _keep(result, seconds / prepared.calls, series)
         journal.tick()
     check_tensor(result)
     clock.check()
@@ -87,12 +102,13 @@ def _measure(prepared: Prepared, series: str, schedule: Schedule, journal: Journ
         )
 
 
-def _keep(result: Any, seconds: float, series: str, schedule: Schedule, journal: Journal) -> None:
+def _keep(result: Any, seconds: float, series: Series) -> None:
+    name, schedule, journal, _ = series
     if result is not None:
         check_number(result)
     if schedule.time_metric is not None:
-        value = positive_time(seconds * schedule.time_scale, series)
-        journal.add(series, schedule.time_metric, value)
+        value = positive_time(seconds * schedule.time_scale, name)
+        journal.add(name, schedule.time_metric, value)
     if schedule.reported:
         for metric, value in reported(result, schedule.reported).items():
-            journal.add(series, metric, value)
+            journal.add(name, metric, value)

@@ -5,7 +5,8 @@
 `step(**params)` is. A `teardown` there is called at the end with the arguments of `step`.
 
 `file.py:Class.step` is a method. `Class(**params)` is made once, untimed, and `.step()` is timed;
-its `teardown()`, if it has one, is called at the end.
+its `teardown()`, if it has one, is called at the end. An object that does its work several times a
+step says how often in `calls_per_step`; times are those of one.
 
 A step returns nothing, or a number or tensor that must be finite, or a mapping of metric to number.
 """
@@ -27,6 +28,7 @@ class Prepared(NamedTuple):
 
     step: Callable[[], Any]
     teardown: Callable[[], Any]
+    calls: int = 1  # of the work in one step: a time is divided by it
 
 
 def load_module(path: str) -> ModuleType:
@@ -62,7 +64,15 @@ def prepare(module: ModuleType, name: str, params: Dict[str, Any]) -> Prepared:
     if not isinstance(holder, type):
         raise Problem("failed", f"{holder_name} in {module.__file__} is not a class")
     made = holder(**params)
-    return Prepared(_found(made, step_name), getattr(made, "teardown", _nothing))
+    teardown = getattr(made, "teardown", _nothing)
+    return Prepared(_found(made, step_name), teardown, _calls(made))
+
+
+def _calls(made: Any) -> int:
+    calls = getattr(made, "calls_per_step", 1)
+    if not isinstance(calls, int) or isinstance(calls, bool) or calls < 1:
+        raise Problem("invalid", f"calls_per_step is {calls!r}, not a count")
+    return calls
 
 
 def _prepare_function(module: ModuleType, step: Any, params: Dict[str, Any]) -> Prepared:
