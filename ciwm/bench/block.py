@@ -7,19 +7,20 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING
 
-from ciwm.bench.cards import alone_on, cards_for, hidden
+from ciwm.bench.cards import alone_on, hidden
 from ciwm.launch.worker_job import Order, Site
 from ciwm.launch.worker_process import Limits, run_launch
 from ciwm.records.run import LOADED_NOTHING
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from ciwm.bench.engine import Finished
     from ciwm.bench.schedule import Schedule, Turn
     from ciwm.config import WorkloadConfig
     from ciwm.launch.flock import Flock
-    from ciwm.records import Environment, Launch, Side
+    from ciwm.records import Accelerator, Environment, Launch, Side
 
 
 @dataclass
@@ -32,27 +33,23 @@ class BlockRunner:
     lock: Flock
     stop: threading.Event
     say: Callable[[str], None]
-    waited_s: float = 0.0  # for the card, in all
 
-    def run(self, turn: Turn, schedule: Schedule, last: int, deadline: float) -> list[Launch]:
-        """The launches of one attempt; fewer than planned once it cannot count any more.
+    def run(self, block: Finished, schedule: Schedule, cards: Sequence[Accelerator]) -> None:
+        """Run one attempt, and put its launches into the block as they end.
 
-        `last` is the number of the run's last launch so far; `deadline` is monotonic time, and is
-        put off by as long as the card was waited for. Raises DeviceError when it is not free by
-        then.
+        There are fewer than planned once it cannot count any more. The deadline is put off by as
+        long as the cards were waited for. Raises DeviceError when they are not free by then.
         """
+        turn, deadline = block.task.turn, block.task.deadline
         workload = self.workloads[turn.workload]
-        cards = cards_for(workload, self.host)
-        block: list[Launch] = []
         asked = time.monotonic()
         with alone_on(cards, deadline, self.say, self.stop) as held:
-            waited_s = time.monotonic() - asked
-            self.waited_s += waited_s
+            block.waited_s = waited_s = time.monotonic() - asked
             for position, side in enumerate(turn.sides):
-                if self.stop.is_set() or not _wanted(side, block, turn, schedule):
+                if self.stop.is_set() or not _wanted(side, block.launches, turn, schedule):
                     continue
                 order = Order(
-                    number=last + len(block) + 1,
+                    number=block.task.first + len(block.launches),
                     workload=workload,
                     side=side,
                     block=turn.block,
@@ -67,9 +64,8 @@ class BlockRunner:
                     variables=hidden(cards, self.host),
                 )
                 launch, _ = run_launch(order, self.site, limits)
-                block.append(launch)
+                block.launches.append(launch)
                 self.say(describe(launch, workload))
-        return block
 
 
 def _wanted(side: Side, block: list[Launch], turn: Turn, schedule: Schedule) -> bool:

@@ -93,7 +93,7 @@ def test_a_launch_of_which_nothing_can_be_read_has_its_block_drawn_anew(
     fork: Fork, job: str | None
 ) -> None:
     head = fork.repository.revision("HEAD")
-    run = fork.measure(fork.request(head, head, gate={"max_launches": 8}))
+    run = fork.measure(fork.request(head, head, gate={"max_launches": 4}))
     assert len(run.launches) >= 8
     directory = fork.runs / "run"
     (directory / "run.json").unlink()
