@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from ciwm.bench.cards import alone_on, hidden
 from ciwm.launch.worker_job import Order, Site
@@ -14,13 +14,23 @@ from ciwm.records.run import LOADED_NOTHING
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from ciwm.bench.engine import Finished
-    from ciwm.bench.schedule import Schedule, Turn
+    from ciwm.bench.schedule import Turn
     from ciwm.config import WorkloadConfig
     from ciwm.launch.flock import Flock
     from ciwm.records import Accelerator, Environment, Launch, Side
+
+
+class Known(Protocol):
+    """What is known of the sides by now; the schedule knows it."""
+
+    def is_built(self, side: Side) -> bool:
+        """Whether a side has a build that can be launched."""
+
+    def has_outcome(self, workload: str, side: Side) -> bool:
+        """Whether some launch already showed whether a side runs."""
 
 
 @dataclass
@@ -34,8 +44,8 @@ class BlockRunner:
     stop: threading.Event
     say: Callable[[str], None]
 
-    def run(self, block: Finished, schedule: Schedule, cards: Sequence[Accelerator]) -> None:
-        """Run one attempt, and put its launches into the block as they end.
+    def run(self, block: Finished, known: Known, cards: Sequence[Accelerator]) -> Iterator[Launch]:
+        """Run one attempt, launch by launch, and put each into the block as it ends.
 
         There are fewer than planned once it cannot count any more. The deadline is put off by as
         long as the cards were waited for. Raises DeviceError when they are not free by then.
@@ -46,7 +56,7 @@ class BlockRunner:
         with alone_on(cards, deadline, self.say, self.stop) as held:
             block.waited_s = waited_s = time.monotonic() - asked
             for position, side in enumerate(turn.sides):
-                if self.stop.is_set() or not _wanted(side, block.launches, turn, schedule):
+                if self.stop.is_set() or not _wanted(side, block.launches, turn, known):
                     continue
                 order = Order(
                     number=block.task.first + len(block.launches),
@@ -66,21 +76,22 @@ class BlockRunner:
                 launch, _ = run_launch(order, self.site, limits)
                 block.launches.append(launch)
                 self.say(describe(launch, workload))
+                yield launch
 
 
-def _wanted(side: Side, block: list[Launch], turn: Turn, schedule: Schedule) -> bool:
+def _wanted(side: Side, block: list[Launch], turn: Turn, known: Known) -> bool:
     """Whether a launch is still of use: once one did not end well, the block is no evidence.
 
     Then only a side of which nothing is known yet is launched, to see whether it runs at all.
     """
-    if not schedule.is_built(side):
+    if not known.is_built(side):
         return False
     if all(launch.exit == "ok" for launch in block):
         return True
     if any(launch.exit in ("interrupted", "lost") for launch in block):
         return False
     seen = any(launch.side == side for launch in block)
-    return not seen and not schedule.has_outcome(turn.workload, side)
+    return not seen and not known.has_outcome(turn.workload, side)
 
 
 def describe(launch: Launch, workload: WorkloadConfig, who: str = "") -> str:

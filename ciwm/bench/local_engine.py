@@ -70,7 +70,8 @@ class LocalEngine:
     def _run(self, task: Task, cards: tuple[Accelerator, ...]) -> Finished:
         began, finished = time.monotonic(), Finished(task)
         try:
-            self._runner.run(finished, self._schedule, cards)
+            for _launch in self._runner.run(finished, self._schedule, cards):
+                pass  # it is in the block, and on disk
         except Exception as error:  # noqa: BLE001  raised, or judged, by who waits for it
             finished.error = error
         finished.took_s = time.monotonic() - began - finished.waited_s

@@ -9,17 +9,16 @@ from __future__ import annotations
 import time
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ciwm.bench.block import BlockRunner
 from ciwm.bench.cards import cards_for
 from ciwm.bench.engine import Queue, Task
-from ciwm.bench.local_engine import LocalEngine
+from ciwm.bench.places import place_for
 from ciwm.bench.plan import BenchRequest, make_plan, selected
 from ciwm.bench.run_directory import RUN, RunDirectory, held, refuse_used
 from ciwm.bench.saved_request import SavedRequest, refuse_changes, saved, with_budget
 from ciwm.bench.schedule import Schedule
-from ciwm.devices import describe_host
 from ciwm.errors import DeviceError, UsageError
 from ciwm.launch.files import refuse_unlistable
 from ciwm.launch.journal import read_journal
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ciwm.bench.engine import Engine, Finished
+    from ciwm.bench.places import Place
     from ciwm.config import Config
     from ciwm.records import BuildRecord, Environment, Launch, Plan, Side
 
@@ -40,6 +40,14 @@ __all__ = ["BenchRequest", "measure", "resume"]
 STILL_RUNNING = "not ended yet"
 INTERRUPTED = "interrupted"
 DECIDED = "every workload is decided or has had all its launches"
+
+
+class Under(NamedTuple):
+    """What a run is under: where its blocks run, what stops it, who hears of it."""
+
+    place: Place
+    stop: threading.Event
+    say: Callable[[str], None]
 
 
 def measure(
@@ -52,15 +60,17 @@ def measure(
     full.
     """
     refuse_unlistable(request.directory.absolute(), "the folder of the run")
-    host = describe_host()
     now = datetime.now(timezone.utc)
     plan, files = make_plan(request)
-    for workload in selected(request.config, request.only):
-        cards_for(workload, host)
     refuse_used(request.directory)
-    with held(request.directory) as directory:
-        asked = saved(request, _run_id(request, now), now, host)
-        bench = _Bench(directory, asked, plan, stop, on_progress)
+    with (
+        place_for(request.config.bench, on_progress) as place,
+        held(request.directory) as directory,
+    ):
+        for workload in selected(request.config, request.only):
+            cards_for(workload, place.host)
+        asked = saved(request, _run_id(request, now), now, place.host)
+        bench = _Bench(directory, asked, plan, Under(place, stop, on_progress))
         if request.head.ok:
             source = WorkloadSource(request.repository, request.workloads_from)
             for side in bench.built:
@@ -88,15 +98,16 @@ def resume(
         raise UsageError(f"there is no run in {path}")
     with held(path) as directory:
         asked, plan = directory.request(), directory.plan()
-        refuse_changes(asked, config, describe_host())
-        if budget_s is not None:
-            asked = with_budget(asked, budget_s)
-        bench = _Bench(directory, asked, plan, stop, on_progress)
-        if (path / RUN).is_file() and (run := read_record(path / RUN, Run)).complete:
-            on_progress(f"{path}: this run is complete")
-            return run
-        bench.restore(directory.launches())
-        return bench.run()
+        with place_for(asked.config.bench, on_progress) as place:
+            refuse_changes(asked, config, place.host)
+            if budget_s is not None:
+                asked = with_budget(asked, budget_s)
+            bench = _Bench(directory, asked, plan, Under(place, stop, on_progress))
+            if (path / RUN).is_file() and (run := read_record(path / RUN, Run)).complete:
+                on_progress(f"{path}: this run is complete")
+                return run
+            bench.restore(directory.launches())
+            return bench.run()
 
 
 class _Bench:
@@ -107,14 +118,12 @@ class _Bench:
         directory: RunDirectory,
         asked: SavedRequest,
         plan: Plan,
-        stop: threading.Event,
-        on_progress: Callable[[str], None],
+        under: Under,
     ) -> None:
         self.directory = directory
         self.asked = asked
         self.plan = plan
-        self.stop = stop
-        self.say = on_progress
+        self.place, self.stop, self.say = under
         builds: dict[Side, BuildRecord] = {"base": asked.base, "head": asked.head}
         self.built = tuple(side for side in SIDES if builds[side].ok)
         self.schedule = Schedule(plan, asked.config.gate, self.built)
@@ -165,7 +174,7 @@ class _Bench:
             stop=self.stop,
             say=self.say,
         )
-        return LocalEngine(runner, self.schedule, self.asked.config.bench.blocks_at_once)
+        return self.place.engine(runner, self.schedule, self.asked)
 
     def _until_decided(self, engine: Engine) -> DeviceError | None:
         """Begin blocks while there is need and room, and take them as they were begun.

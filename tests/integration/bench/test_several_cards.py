@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ciwm.bench import measure as measuring
+from ciwm.bench import places
 from ciwm.bench.engine import Finished, Queue, Task
 from ciwm.bench.measure import resume
 from ciwm.bench.schedule import Schedule, Turn
@@ -65,7 +66,7 @@ def card(index: int) -> Accelerator:
 @pytest.fixture
 def three_cards(fork: Fork, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fork:
     host = describe_host().model_copy(update={"accelerators": tuple(map(card, range(3)))})
-    monkeypatch.setattr(measuring, "describe_host", lambda: host)
+    monkeypatch.setattr(places, "describe_host", lambda: host)
     (tmp_path / "places").mkdir()
     monkeypatch.setenv("PLACES", str(tmp_path / "places"))
     fork.commit({"bench/steps.py": ALONE})
