@@ -9,10 +9,13 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from ciwm.config_bench import BenchConfig
+from ciwm.config_coverage import CoverageConfig
+from ciwm.config_ingest import Format, IngestConfig, MetricConfig
+from ciwm.config_map import MODEL, MapConfig
 from ciwm.config_mistakes import explained
 from ciwm.config_pulls import PullsConfig
-from ciwm.config_ranks import CollectiveConfig, OverRanks, ScalingConfig, check_torchrun, nodes
-from ciwm.config_section import Section, read_toml, with_percent
+from ciwm.config_ranks import CollectiveConfig, ScalingConfig, check_torchrun, nodes
+from ciwm.config_section import Section, read_toml
 from ciwm.config_sync import SyncConfig
 from ciwm.errors import ConfigError
 from ciwm.gate_config import BlockOn, GateConfig, OnDoubt, SeriesRule
@@ -36,7 +39,9 @@ __all__ = [
     "BuildConfig",
     "CollectiveConfig",
     "Config",
+    "Format",
     "GateConfig",
+    "IngestConfig",
     "MetricConfig",
     "OnDoubt",
     "Phase",
@@ -229,32 +234,6 @@ class BuildConfig(Section):
         return value
 
 
-class MetricConfig(Section):
-    """Unit and direction are stated, never guessed."""
-
-    unit: str
-    """The unit its values are in ("s", "tokens/s", "MiB")."""
-    better: Literal["lower", "higher"]
-    """Which direction is the better one."""
-    threshold_pct: float | None = Field(default=None, gt=0)
-    """The change that counts, in percent; also threshold = "3%". Else that of [gate]."""
-    threshold_abs: float | None = Field(default=None, gt=0)
-    """The change that counts, in `unit`, instead: differences are compared."""
-    over_ranks: OverRanks = "worst"
-    """Of several ranks: the value of the worst one (of a time the slowest), the sum, the mean."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _threshold(cls, data: Any) -> Any:
-        return with_percent(data)
-
-    @model_validator(mode="after")
-    def _one_threshold(self) -> MetricConfig:
-        if self.threshold_pct is not None and self.threshold_abs is not None:
-            raise ValueError("state threshold or threshold_abs, not both")
-        return self
-
-
 STEP_TIME = MetricConfig(unit="s", better="lower")
 COLLECTIVE_TIME = MetricConfig(unit="us", better="lower")
 
@@ -278,8 +257,12 @@ class WorkloadConfig(Section):
     """Or a program that writes its samples to {out}, see `ciwm bench --help`."""
     collective: CollectiveConfig | None = None
     """Or collectives over sizes and dtypes, between `devices` ranks."""
-    format: Literal["samples-json"] = "samples-json"
-    """The form of what the command writes."""
+    model: str | None = None
+    """What builds its model for the workload map: 'file.py:build', see docs/map.md."""
+    format: Format = "samples-json"
+    """The form of what the command writes: ciwm's own, or another tool's (docs/formats.md)."""
+    benchmarks: tuple[str, ...] = ()
+    """The other tool's benchmarks that are judged, where it has several: a series for each."""
     files: tuple[str, ...] = ()
     """Globs of files it needs besides those in the folder of the file named above."""
     devices: int = Field(default=1, ge=1)
@@ -296,6 +279,12 @@ class WorkloadConfig(Section):
     """Calls before them, at least."""
     warmup_s: float = Field(default=0.5, ge=0)
     """Seconds of calls before them, at least."""
+    warmup_max_s: float = Field(default=5, ge=0)
+    """Seconds of calls before them, at most: until their level no longer falls. 0: at once."""
+    batch: int | None = Field(default=None, ge=1)
+    """Calls timed together as one sample, their mean; none: several where one takes under 50 us."""
+    flush_cache: bool = False
+    """Whether the last-level cache of CPU or accelerator is overwritten before each timed call."""
     timeout_s: float = Field(default=900, gt=0)
     """Seconds after which a launch counts as hung."""
     imports_build: bool = True
@@ -325,6 +314,8 @@ class WorkloadConfig(Section):
             )
         if self.python is not None and not re.fullmatch(r"[^:]+\.py:[A-Za-z_][\w.]*", self.python):
             raise ValueError("python is 'file.py:callable'")
+        if self.model is not None and not MODEL.fullmatch(self.model):
+            raise ValueError("model is 'file.py:build'")
         if self.command is not None and not self.metrics:
             raise ValueError("a command workload states metrics = { name = { unit, better } }")
         if self.collective is not None and (self.params or self.files):
@@ -332,6 +323,10 @@ class WorkloadConfig(Section):
         check_torchrun(self.torchrun, devices=self.devices, by_command=self.command is not None)
         if self.collective is not None and self.ranks == 1:
             raise ValueError("a collective is between ranks: state devices = 2 or more")
+        if self.command is None and (self.benchmarks or self.format != "samples-json"):
+            raise ValueError("format and benchmarks are for what a command writes")
+        if self.benchmarks and self.format == "samples-json":
+            raise ValueError("benchmarks are those of another tool: state its format")
         return self
 
     @property
@@ -373,13 +368,19 @@ class Config(Section):
     scaling: tuple[ScalingConfig, ...] = ()
     """Which workloads are the same work on more and more devices."""
     bench: BenchConfig = BenchConfig()
-    """Where and how launches are made."""
+    """Where launches are made, and how they are watched."""
     gate: GateConfig = GateConfig()
     """What blocks."""
     sync: SyncConfig = SyncConfig()
     """What staying in sync may cost."""
+    coverage: CoverageConfig = CoverageConfig()
+    """Where test coverage is written down."""
+    map: MapConfig = MapConfig()
+    """The workload map."""
     store: StoreConfig = StoreConfig()
     """Where runs are kept."""
+    ingest: IngestConfig = IngestConfig()
+    """Files of other tools."""
 
     @field_validator("workload", "scaling", mode="before")
     @classmethod
@@ -392,6 +393,7 @@ class Config(Section):
     @model_validator(mode="after")
     def _distinct(self) -> Config:
         ids = [workload.id for workload in self.workload]
+        ids += [workload.id for workload in self.map.workload]
         twice = sorted({name for name in ids if ids.count(name) > 1})
         if twice:
             raise ValueError(f"workload id used twice: {', '.join(twice)}")

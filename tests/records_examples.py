@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from ciwm.records import (
@@ -14,6 +14,7 @@ from ciwm.records import (
     Calibration,
     Environment,
     FactorialRun,
+    HostTelemetry,
     Launch,
     LaunchCount,
     Plan,
@@ -31,9 +32,13 @@ from ciwm.records import (
     Verdict,
     WayOut,
 )
+from ciwm.records.closing import Closing
+from ciwm.records.coverage import Coverage, SideCoverage, UncoveredLines
 from ciwm.records.factorial import FactorialLaunch, Part, SeriesAttribution
+from ciwm.records.probe import ProbeFigure, Probes, Sick
 from ciwm.records.ranks import CollectiveSeries, RankSamples, ScalingGroup, ScalingPoint
 from ciwm.records.sync import (
+    Additive,
     Ahead,
     Behind,
     Carried,
@@ -41,14 +46,18 @@ from ciwm.records.sync import (
     ClassCost,
     ConflictedFile,
     Conflicts,
+    Deleted,
     Downstream,
     Hunk,
+    Intrusive,
     Overlap,
     Shape,
     Upstream,
 )
 from ciwm.records.sync_pulls import IncomingPull, OpenPull, Pulls, Share, Within
+from ciwm.records.trend import Trend, TrendPoint
 from ciwm.report.headline import headline
+from tests.map_examples import manifest, map_diff, workload_map
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -187,15 +196,40 @@ def launch(
         telemetry=(
             Telemetry(
                 accelerator=0,
+                vendor="nvidia",
+                readings=172,
                 sm_clock_min_mhz=1830,
                 sm_clock_max_mhz=1980,
+                sm_clock_busy_mhz=1965,
+                sm_clock_locked_mhz=1965,
+                memory_clock_min_mhz=3201,
+                memory_clock_max_mhz=3201,
                 temperature_max_c=71,
                 power_max_w=641.5,
+                utilisation_mean_pct=93.5,
                 memory_max_bytes=84_000_000_000,
                 throttle_reasons=("sw_power_cap",),
                 foreign_pids=(4121,),
+                foreign_names=("dcgm-exporter",),
+                unattributed_pids=(88,),
+                ecc_corrected=0,
+                ecc_uncorrected=0,
+                xids=(63,),
             ),
         ),
+        host=HostTelemetry(
+            readings=35,
+            busy_mean_pct=12.5,
+            busy_max_pct=40.0,
+            steal_mean_pct=0.0,
+            steal_max_pct=0.5,
+            other_cpus=0.25,
+            frequency_min_mhz=3250.0,
+            frequency_max_mhz=3700.0,
+            throttled_s=0.0,
+            thermal_throttles=0,
+        ),
+        telemetry_problem="accelerator 1: GPU is lost",
         log=f"launches/{number:04d}.log",
     )
 
@@ -345,6 +379,9 @@ def sync(**changes: Any) -> SyncReport:
             binaries=1,
             lines_added=5120,
             lines_removed=388,
+            additive=Additive(files=41, lines_added=4210),
+            intrusive=Intrusive(files=30, lines_added=910, lines_removed=327),
+            deleted=Deleted(files=2, lines_removed=61),
             classes=(
                 ClassCost(name="kernels", files=21, lines_added=3310, lines_removed=12),
                 ClassCost(name="tests", files=18, lines_added=940, lines_removed=31),
@@ -620,9 +657,39 @@ def bump(**changes: Any) -> BumpReport:
     }
     told = {**fields, **changes}
     line = headline(
-        told["stages"], told["builds"], told["sync"], told["verdict"], told.get("sync_base")
+        told["stages"],
+        told["builds"],
+        told["sync"],
+        told["verdict"],
+        told.get("sync_base"),
+        map_diff=told.get("map_diff"),
     )
     return BumpReport(**{"headline": line, **told})
+
+
+def coverage(**changes: Any) -> Coverage:
+    """Tests reach a little more than at base, and not all of the change."""
+    fields: dict[str, Any] = {
+        "base": SideCoverage(files=("coverage.json",), lines=10_400, covered=8_412),
+        "head": SideCoverage(files=("coverage.json",), lines=10_512, covered=8_598),
+        "changed": 96,
+        "changed_covered": 79,
+        "uncovered": (
+            UncoveredLines(path="vllm_npu/attention.py", ranges=((118, 129), (144, 144))),
+            UncoveredLines(path="vllm_npu/sampler.py", ranges=((31, 34),)),
+        ),
+    }
+    return Coverage(**{**fields, **changes})
+
+
+def trend(name: str = "decode-8b[batch=1]", count: int = 8) -> Trend:
+    """A series that was quiet at 12.5 ms, day after day."""
+    values = [0.0125 * (1 + 0.004 * ((7 * day) % 5 - 2)) for day in range(count)]
+    points = tuple(
+        TrendPoint(sha=f"{day:x}" * 40, at=WHEN - timedelta(days=count - day), value=value)
+        for day, value in enumerate(values)
+    )
+    return Trend(series=name, metric="step_time", points=points)
 
 
 def calibration(**changes: Any) -> Calibration:
@@ -725,6 +792,35 @@ def attribution() -> Attribution:
 
 
 # in the order of ciwm.records.FILES
+def probes() -> Probes:
+    """One card's figures, one of them worse than the others of its name have."""
+    return Probes(
+        at=WHEN,
+        environment=environment(),
+        figures=(
+            ProbeFigure(
+                accelerator=0,
+                what="matmul",
+                dtype="bfloat16",
+                unit="op/s",
+                better="higher",
+                median=7.16e14,
+                values=(7.15e14, 7.16e14, 7.17e14),
+            ),
+            ProbeFigure(
+                accelerator=0,
+                what="launch",
+                unit="s",
+                better="lower",
+                median=2.4e-6,
+                values=(2.3e-6, 2.4e-6, 2.6e-6),
+            ),
+        ),
+        unprobed=("matmul float8_e4m3fn: not supported on this device",),
+        sick=(Sick(accelerator=0, figure="launch", share=0.81, than="the other NVIDIA H200 have"),),
+    )
+
+
 ONE_OF_EACH: tuple[RecordFile, ...] = (
     environment(),
     failed_build(),
@@ -742,8 +838,23 @@ ONE_OF_EACH: tuple[RecordFile, ...] = (
             said="pass",
             found="fail",
         ),
+        coverage=coverage(),
+        trends=(trend(count=2),),
+        closing=(
+            Closing(
+                series="decode-8b[batch=8]",
+                metric="step_time",
+                issue="https://github.com/acme/vllm-npu/issues/12",
+                expires=date(2026, 8, 31),
+                why="it expired on 2026-08-31",
+            ),
+        ),
     ),
     calibration(),
     factorial_run(),
     attribution(),
+    workload_map(),
+    manifest(),
+    map_diff(),
+    probes(),
 )

@@ -8,6 +8,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Protocol
 
 from ciwm.bench.cards import alone_on, hidden
+from ciwm.launch.clocks import held_clocks
+from ciwm.launch.sampling import sampler
 from ciwm.launch.worker_job import Order, Site
 from ciwm.launch.worker_process import Limits, run_launch
 from ciwm.records.run import LOADED_NOTHING
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
     from ciwm.bench.engine import Finished
     from ciwm.bench.schedule import Turn
-    from ciwm.config import WorkloadConfig
+    from ciwm.config import BenchConfig, WorkloadConfig
     from ciwm.launch.flock import Flock
     from ciwm.records import Accelerator, Environment, Launch, Side
 
@@ -32,6 +34,9 @@ class Known(Protocol):
     def has_outcome(self, workload: str, side: Side) -> bool:
         """Whether some launch already showed whether a side runs."""
 
+    def void_reasons(self, block: Sequence[Launch]) -> tuple[str, ...]:
+        """For each launch what made it void, so that its whole block will not count."""
+
 
 @dataclass
 class BlockRunner:
@@ -41,6 +46,7 @@ class BlockRunner:
     workloads: Mapping[str, WorkloadConfig]
     host: Environment
     lock: Flock
+    bench: BenchConfig
     stop: threading.Event
     say: Callable[[str], None]
 
@@ -53,7 +59,11 @@ class BlockRunner:
         turn, deadline = block.task.turn, block.task.deadline
         workload = self.workloads[turn.workload]
         asked = time.monotonic()
-        with alone_on(cards, deadline, self.say, self.stop) as held:
+        with (
+            alone_on(cards, deadline, self.say, self.stop) as held,
+            held_clocks(cards, self.say),
+            sampler(cards, self.bench.telemetry_hz) as watching,
+        ):
             block.waited_s = waited_s = time.monotonic() - asked
             for position, side in enumerate(turn.sides):
                 if self.stop.is_set() or not _wanted(side, block.launches, turn, known):
@@ -72,11 +82,15 @@ class BlockRunner:
                     stop=self.stop,
                     keep_open=(*held, self.lock.fileno),
                     variables=hidden(cards, self.host),
+                    sampler=watching,
                 )
                 launch, _ = run_launch(order, self.site, limits)
                 block.launches.append(launch)
                 self.say(describe(launch, workload))
                 yield launch
+                if why := next(filter(None, known.void_reasons(block.launches)), ""):
+                    self.say(f"{workload.id} block {turn.block + 1} is discarded: {why}")
+                    break
 
 
 def _wanted(side: Side, block: list[Launch], turn: Turn, known: Known) -> bool:

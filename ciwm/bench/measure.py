@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ciwm.bench.engine import Engine, Finished
     from ciwm.bench.places import Place
     from ciwm.config import Config
-    from ciwm.records import BuildRecord, Environment, Launch, Plan, Side
+    from ciwm.records import Environment, Launch, Plan, Side
 
 __all__ = ["BenchRequest", "measure", "resume"]
 
@@ -64,11 +64,13 @@ def measure(
     plan, files = make_plan(request)
     refuse_used(request.directory)
     with (
-        place_for(request.config.bench, on_progress) as place,
+        place_for(request.config, request.head, on_progress) as place,
         held(request.directory) as directory,
     ):
         for workload in selected(request.config, request.only):
             cards_for(workload, place.host)
+        if request.config.bench.probe and request.head.ok:
+            place.refuse_sick(request.head, stop, on_progress)
         asked = saved(request, _run_id(request, now), now, place.host)
         bench = _Bench(directory, asked, plan, Under(place, stop, on_progress))
         if request.head.ok:
@@ -97,9 +99,9 @@ def resume(
     if not path.is_dir():
         raise UsageError(f"there is no run in {path}")
     with held(path) as directory:
-        asked, plan = directory.request(), directory.plan()
-        with place_for(asked.config.bench, on_progress) as place:
-            refuse_changes(asked, config, place.host)
+        asked, plan = directory.request(SavedRequest), directory.plan()
+        with place_for(asked.config, asked.head, on_progress) as place:
+            refuse_changes(asked, asked.builds.items(), config, place.host)
             if budget_s is not None:
                 asked = with_budget(asked, budget_s)
             bench = _Bench(directory, asked, plan, Under(place, stop, on_progress))
@@ -124,7 +126,7 @@ class _Bench:
         self.asked = asked
         self.plan = plan
         self.place, self.stop, self.say = under
-        builds: dict[Side, BuildRecord] = {"base": asked.base, "head": asked.head}
+        builds = asked.builds
         self.built = tuple(side for side in SIDES if builds[side].ok)
         self.schedule = Schedule(plan, asked.config.gate, self.built)
         self.launches: list[Launch] = []
@@ -171,6 +173,7 @@ class _Bench:
             workloads={one.id: one for one in selected(self.asked.config, self.asked.only)},
             host=self.asked.environment,
             lock=self.directory.lock,
+            bench=self.asked.config.bench,
             stop=self.stop,
             say=self.say,
         )

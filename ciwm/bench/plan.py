@@ -6,6 +6,7 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ciwm.bench.place import NO_MATRIX
 from ciwm.errors import ConfigError, UsageError
 from ciwm.launch.collectives import size_bytes
 from ciwm.launch.series import cases, declared, family
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from ciwm.bench.place import Place
     from ciwm.config import Config, WorkloadConfig
     from ciwm.git import Repository
     from ciwm.records import BuildRecord, Calibration, Revision, Series
@@ -31,7 +33,7 @@ class BenchRequest:
     `only` names workloads (none: all of them); the number of launches and the budget are
     `config.gate`'s. `base_config` is what base declares: a series that is gone must be noticed.
     Where `base_decides`, its thresholds hold. `calibration` is what is known of this machine's
-    noise; to `calibrate` is to measure one build against itself.
+    noise; to `calibrate` is to measure one build against itself. `place` is this run's in a matrix.
     """
 
     repository: Repository
@@ -46,6 +48,7 @@ class BenchRequest:
     base_decides: bool = False
     calibration: Calibration | None = None
     calibrate: bool = False
+    place: Place = NO_MATRIX
 
 
 def selected(config: Config, only: Sequence[str]) -> tuple[WorkloadConfig, ...]:
@@ -89,7 +92,7 @@ def make_plan(request: BenchRequest) -> tuple[Plan, tuple[str, ...]]:
         seed=request.seed,
         max_launches=request.config.gate.max_launches,
         family=tests,
-        family_size=len(tests),
+        family_size=_family_size(request, len(tests)),
         workloads=tuple(files),
         workloads_from=request.workloads_from,
         touched_workloads=tuple(
@@ -102,6 +105,8 @@ def make_plan(request: BenchRequest) -> tuple[Plan, tuple[str, ...]]:
         purpose="calibrate" if request.calibrate else "compare",
         collectives=tuple(one for workload in workloads for one in collective_series(workload)),
         scaling=scaling_groups(request.config, workloads),
+        shard=request.place.label,
+        shard_labels=request.place.labels,
     )
     if request.base_config is not None and request.base_decides:
         plan = by_policy_of(plan, request.base_config)
@@ -141,6 +146,14 @@ def scaling_groups(config: Config, workloads: Sequence[WorkloadConfig]) -> tuple
                 ScalingGroup(id=one.id, kind=one.kind, metric=one.metric, points=tuple(points))
             )
     return tuple(groups)
+
+
+def _family_size(request: BenchRequest, own: int) -> int:
+    """The number of series that are judged together: in a matrix, those of all its shards."""
+    if not request.place.labels:
+        return own
+    declared_in_all = family(selected(request.config, ()), request.config.gate)
+    return len(declared_in_all) * len(request.place.labels)
 
 
 def _redeclared(workload: WorkloadConfig, base: Config | None) -> bool:

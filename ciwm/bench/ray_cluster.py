@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ciwm.bench.schedule import Schedule
     from ciwm.config import BenchConfig
     from ciwm.config_bench import RayConfig
+    from ciwm.records import BuildRecord
 
 CENSUS_S = 120.0  # for every node to say what it is
 CONNECT_S = 10.0
@@ -55,6 +56,12 @@ class Cluster:
     nodes: list[Node]
     host: Environment
     say: Callable[[str], None]
+
+    def refuse_sick(
+        self, _head: BuildRecord, _stop: threading.Event, say: Callable[[str], None]
+    ) -> None:
+        """Say that nodes are not probed."""
+        say("[bench] probe: the nodes of a Ray cluster are not probed; see ciwm probe on a node")
 
     def engine(self, runner: BlockRunner, schedule: Schedule, asked: SavedRequest) -> Engine:
         """What runs the blocks of one run on the nodes."""

@@ -57,6 +57,7 @@ class RayEngine:
         self._ray = cluster.ray
         self._runner = runner
         self._schedule = schedule
+        self._rules = asked.config.gate.void
         self._limit = asked.config.bench.blocks_at_once
         self._spared = asked.config.bench.ray.lost_blocks
         self._parcel = self._ray.put(_parcel(asked))
@@ -84,6 +85,7 @@ class RayEngine:
             left_s=max(task.deadline - time.monotonic(), 0.0),
             built=tuple(side for side in SIDES if self._schedule.is_built(side)),
             outcomes=outcomes,
+            rules=self._rules,
         )
         finished = Finished(task)
         if node is None:

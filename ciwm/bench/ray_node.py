@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import ciwm
 from ciwm.bench.block import BlockRunner
 from ciwm.bench.engine import Finished, Task
+from ciwm.bench.host import measured_host
 from ciwm.bench.plan import selected
 from ciwm.config import Config
 from ciwm.devices import describe_host
@@ -28,13 +29,15 @@ from ciwm.launch.cache import cache_root
 from ciwm.launch.flock import Flock
 from ciwm.launch.worker_job import Site
 from ciwm.launch.workloads import WorkloadSource
+from ciwm.policy.conditions import void_reasons
 from ciwm.records import SIDES, Revision
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from ciwm.bench.schedule import Turn
-    from ciwm.records import BuildRecord, Side
+    from ciwm.gate_config import VoidConfig
+    from ciwm.records import BuildRecord, Launch, Side
 
 KEPT_BYTES = 4 * 2**20  # of each file of a launch: the end of a long log says why it failed
 SEEN_BY_RAY = "CUDA_VISIBLE_DEVICES"
@@ -67,6 +70,7 @@ class Errand:
     left_s: float
     built: tuple[Side, ...]
     outcomes: frozenset[tuple[str, Side]]
+    rules: VoidConfig
 
     def is_built(self, side: Side) -> bool:
         """Whether a side has a build that can be launched."""
@@ -75,6 +79,10 @@ class Errand:
     def has_outcome(self, workload: str, side: Side) -> bool:
         """Whether some launch already showed whether a side runs."""
         return (workload, side) in self.outcomes
+
+    def void_reasons(self, block: Sequence[Launch]) -> tuple[str, ...]:
+        """For each launch what made it void, so that its whole block will not count."""
+        return void_reasons(block, self.rules)
 
 
 def census() -> dict[str, Any]:
@@ -114,8 +122,16 @@ def _run_block(parcel: Parcel, errand: Errand) -> Iterator[dict[str, Any]]:
             source.materialise(source.files(workloads[errand.turn.workload]), site.sources[side])
         lock = Flock(Path(folder) / ".lock")
         lock.take(timeout_s=0)
-        host = describe_host()
-        runner = BlockRunner(site, workloads, host, lock, threading.Event(), lambda _line: None)
+        host = measured_host(config, builds[errand.built[-1]].python, _unheard)
+        runner = BlockRunner(
+            site=site,
+            workloads=workloads,
+            host=host,
+            lock=lock,
+            bench=config.bench,
+            stop=threading.Event(),
+            say=_unheard,
+        )
         block = Finished(Task(errand.turn, errand.first, time.monotonic() + errand.left_s))
         cards = host.accelerators[: workloads[errand.turn.workload].devices]
         for launch in runner.run(block, errand, cards):
@@ -123,6 +139,10 @@ def _run_block(parcel: Parcel, errand: Errand) -> Iterator[dict[str, Any]]:
             yield {"kind": "launch", "launch": launch.model_dump_json(), "files": files}
         lock.release()
     yield {"kind": "over", "waited_s": block.waited_s}
+
+
+def _unheard(_line: str) -> None:
+    """What a block says on its way is told by the controller, from what comes back."""
 
 
 def _builds(

@@ -9,6 +9,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, cast
 
 from ciwm.policy import Watch
+from ciwm.policy.conditions import void_reasons
 from ciwm.records import SIDES
 from ciwm.stats.gate import block_order
 
@@ -37,6 +38,7 @@ class Schedule:
 
     def __init__(self, plan: Plan, gate: GateConfig, built: Sequence[Side] = SIDES) -> None:
         self._plan = plan
+        self._gate = gate
         self._built = tuple(built)
         self._watch = Watch(plan, gate)
         self._kept: defaultdict[str, set[int]] = defaultdict(set)
@@ -100,6 +102,10 @@ class Schedule:
             groups.setdefault((launch.workload, launch.block, launch.attempt), []).append(launch)
         for block in groups.values():
             self.take(block, sum(launch.duration_s for launch in block))
+
+    def void_reasons(self, block: Sequence[Launch]) -> tuple[str, ...]:
+        """For each launch what made it void, so that its whole block will not count."""
+        return void_reasons(block, self._gate.void)
 
     def has_outcome(self, workload: str, side: Side) -> bool:
         """Whether some launch already showed whether a side runs."""

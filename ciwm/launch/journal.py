@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ciwm.launch.series import STEP_TIME
 from ciwm.records import Samples
 
 if TYPE_CHECKING:
@@ -25,19 +26,27 @@ class Journal:
     torch_build: str | None = None
     warmup_iterations: int = 0
     clocks: dict[str, str] = field(default_factory=dict)
+    calls: dict[str, int] = field(default_factory=dict)  # a sample, by series
+    unsteady: list[str] = field(default_factory=list)
     own_files: int | None = None
     error: tuple[str, str] | None = None
     failed_at: float | None = None  # seconds since the epoch
     death: tuple[int, int] | None = None  # the rank that ended without a word, and its status
     ended: bool = False
     unreadable: int = 0
+    windows: list[tuple[float, float]] = field(default_factory=list)  # measured, in monotonic time
     _values: dict[tuple[str, str], list[float]] = field(default_factory=dict)
 
     @property
     def samples(self) -> tuple[Samples, ...]:
         """All samples, by series and metric, in the order they were taken."""
         return tuple(
-            Samples(series=series, metric=metric, values=tuple(values))
+            Samples(
+                series=series,
+                metric=metric,
+                values=tuple(values),
+                calls=self.calls.get(series, 1) if metric == STEP_TIME else 1,
+            )
             for (series, metric), values in self._values.items()
         )
 
@@ -66,9 +75,15 @@ class Journal:
 
     def _take_warmup(self, entry: dict[str, Any]) -> None:
         self.warmup_iterations += int(entry["iterations"])
+        if not entry.get("steady", True):
+            self.unsteady.append(_words(entry["series"]))
 
     def _take_clock(self, entry: dict[str, Any]) -> None:
         self.clocks[_words(entry["series"])] = _words(entry["clock"])
+        self.calls[_words(entry["series"])] = max(int(entry.get("calls", 1)), 1)
+
+    def _take_measured(self, entry: dict[str, Any]) -> None:
+        self.windows.append((float(entry["begun_s"]), float(entry["ended_s"])))
 
     def _take_samples(self, entry: dict[str, Any]) -> None:
         key = (_words(entry["series"]), _words(entry["metric"]))

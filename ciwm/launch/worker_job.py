@@ -11,7 +11,7 @@ from ciwm.config_ranks import has_rendezvous
 from ciwm.launch.collectives import COLLECTIVE, parameters
 from ciwm.launch.command import script
 from ciwm.launch.command_words import argument_words, runs_module
-from ciwm.launch.series import SECONDS_IN, STEP_TIME, cases, made_of_times
+from ciwm.launch.series import ONCE, SECONDS_IN, STEP_TIME, cases, made_of_times, once_scales
 from ciwm.launch.workloads import python_entry
 from ciwm.proc import stripped_environment
 
@@ -100,7 +100,7 @@ def job(order: Order, site: Site) -> dict[str, Any]:
         return {"kind": "command", "argv": command(order, site, folder)}
     source = site.sources[order.side]
     metrics = workload.declared_metrics
-    timed = len(reported(workload)) < len(metrics)
+    timed = STEP_TIME in metrics or bool(made_of_times(workload))
     return {
         "kind": "bench",
         "side": order.side,
@@ -120,6 +120,10 @@ def job(order: Order, site: Site) -> dict[str, Any]:
             "time_metric": STEP_TIME if timed else None,
             "time_scale": SECONDS_IN[time_unit(workload)],
             "reported": reported(workload),
+            "warmup_max_s": workload.warmup_max_s,
+            "batch": workload.batch or 0,
+            "flush_cache": workload.flush_cache,
+            "once": once_scales(workload),
         },
     }
 
@@ -133,7 +137,7 @@ def time_unit(workload: WorkloadConfig) -> str:
 def reported(workload: WorkloadConfig) -> list[str]:
     """The metrics that a step itself returns: neither its time nor made of that."""
     made = made_of_times(workload)
-    return [name for name in workload.declared_metrics if name not in (STEP_TIME, *made)]
+    return [name for name in workload.declared_metrics if name not in (STEP_TIME, *ONCE, *made)]
 
 
 def _entry(workload: WorkloadConfig, source: Path) -> dict[str, Any]:
@@ -173,7 +177,7 @@ def environment(order: Order, site: Site) -> dict[str, str]:
         kept["PYTHONSAFEPATH"] = "1"
         entries += _script_folders(line, site.sources[order.side])
     kept["PYTHONPATH"] = os.pathsep.join(entries)
-    return {**kept, **_activated(build, kept)}
+    return {**kept, **activated(build.python, kept)}
 
 
 def _script_folders(line: str, source: Path) -> Iterator[str]:
@@ -186,9 +190,9 @@ def _script_folders(line: str, source: Path) -> Iterator[str]:
     return (str(folder) for folder in dict.fromkeys(folders))
 
 
-def _activated(build: BuildRecord, variables: Mapping[str, str]) -> dict[str, str]:
-    """What makes the build's interpreter the `python` of the launch, its venv the active one."""
-    python = Path(build.python)
+def activated(interpreter: str, variables: Mapping[str, str]) -> dict[str, str]:
+    """What makes a build's interpreter the `python` of a launch, its venv the active one."""
+    python = Path(interpreter)
     if not python.is_absolute():
         return {}
     path = os.pathsep.join([str(python.parent), variables.get("PATH", os.defpath)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ciwm.credentials import masker
 from ciwm.launch.command import ResultError, read_samples
@@ -13,6 +13,7 @@ from ciwm.launch.exits import Verdict, classify, shortened
 from ciwm.launch.files import cannot_write, make_folder, write_atomically
 from ciwm.launch.oom import oom_kills
 from ciwm.launch.ranks import joined, rank_samples, read_journals
+from ciwm.launch.sampling import watched
 from ciwm.launch.series import cases
 from ciwm.launch.worker_job import JOB, Order, Site, command, environment, job
 from ciwm.proc import Ended, run_logged
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from ciwm.config import WorkloadConfig
     from ciwm.launch.journal import Journal
+    from ciwm.launch.sampling import Sampler
 
 LOG, RESULT = "log.txt", "result.json"
 
@@ -34,13 +36,15 @@ LOG, RESULT = "log.txt", "result.json"
 class Limits:
     """What can end a launch early: the budget's rest, a stop; and locks to hold until it is gone.
 
-    `variables` are added to the environment: which card a launch may see.
+    `variables` are added to the environment: which card a launch may see. `sampler`
+    watches it.
     """
 
     left_s: float
     stop: threading.Event
     keep_open: Sequence[int] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    sampler: Sampler | None = None
 
 
 def run_launch(order: Order, site: Site, limits: Limits) -> tuple[Launch, Journal]:
@@ -58,7 +62,8 @@ def run_launch(order: Order, site: Site, limits: Limits) -> tuple[Launch, Journa
     described = {"launch": identity, **job(order, site)}
     write_atomically(folder / JOB, json.dumps(described, indent=1) + "\n")
     before = oom_kills()
-    ended, refusal = _run(order, site, limits, folder)
+    with watched(limits.sampler, folder) as problems:
+        ended, refusal = _run(order, site, limits, folder)
     journals = read_journals(folder, order.workload.ranks)
     journal = joined(journals, order.workload, folder / LOG)
     killed = (oom_kills() or 0) > (before or 0)
@@ -71,12 +76,25 @@ def run_launch(order: Order, site: Site, limits: Limits) -> tuple[Launch, Journa
         exit_code=None if refusal else ended.status,
         detail=masker()(verdict.detail),
         warmup_iterations=journal.warmup_iterations,
+        unsteady=tuple(journal.unsteady),
         samples=samples,
         ranks=rank_samples(journals),
         cards=tuple(order.cards),
+        **_watched(limits.sampler, folder, journal, ended.cpu_s, problems),
     )
     write_atomically(folder / RESULT, launch.model_dump_json() + "\n")
     return launch, journal
+
+
+def _watched(
+    sampler: Sampler | None, folder: Path, journal: Journal, cpu_s: float, problems: Sequence[str]
+) -> dict[str, Any]:
+    """The launch's fields on what its cards and its machine did meanwhile."""
+    seen = sampler.seen(folder, journal.windows, cpu_s) if sampler is not None else None
+    if seen is None:
+        return {}
+    problem = "; ".join([*problems, *([seen.problem] if seen.problem else [])])
+    return {"telemetry": seen.cards, "host": seen.host, "telemetry_problem": problem}
 
 
 def _run(order: Order, site: Site, limits: Limits, folder: Path) -> tuple[Ended, Verdict | None]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ciwm.errors import UsageError
 from ciwm.policy.outcomes import Outcome, outcome
 from ciwm.policy.scale import as_measured, signed
+from ciwm.policy.thresholds import replaced
 from ciwm.policy.words import named, odds, plain
 from ciwm.records import Confirmation, LaunchCount
 
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from ciwm.policy.trial import Trial
     from ciwm.records import Run
 
-HINT = "measure again in a fresh job: ciwm bench BASE HEAD, then ciwm gate RUN --confirm RUN2"
+HINT = (
+    "measure again in a fresh job: ciwm bench BASE HEAD, then ciwm gate RUN --confirm RUN2 "
+    "(in CI: ciwm ci --confirms RUN)"
+)
 _ROUNDING = 1e-9  # of the threshold
 
 
@@ -51,11 +55,24 @@ def refuse_unlike(run: Run, second: Run) -> None:
             )
 
 
+def like(run: Run, second: Run) -> Run:
+    """The second run, its series by the thresholds of the first's."""
+    known = {series.key: series for series in run.plan.family}
+    family = tuple(
+        replaced(series, first.threshold_pct, first.threshold_abs)
+        if (first := known.get(series.key))
+        else series
+        for series in second.plan.family
+    )
+    return second.model_copy(update={"plan": second.plan.model_copy(update={"family": family})})
+
+
 def unconfirmed(found: Outcome) -> Outcome:
     """A regression that no second run has confirmed yet."""
     if found.outcome != "regressed":
         return found
-    return Outcome("inconclusive", f"needs confirmation: {found.reason}", by_tail=found.by_tail)
+    reason = f"needs confirmation: {found.reason}"
+    return Outcome("inconclusive", reason, by_tail=found.by_tail, needs_confirmation=True)
 
 
 def confirmed(found: Outcome, case: Case, other: Case | None) -> Outcome:

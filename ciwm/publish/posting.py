@@ -99,6 +99,8 @@ def _tell_job(report: BumpReport, texts: Texts, runner: Runner, saved: Path | No
     runner.set_output("outcome", report.verdict.outcome if report.verdict else "")
     runner.set_output("conclusion", report.conclusion)
     runner.set_output("exit-code", str(report.exit_code))
+    unconfirmed = report.verdict is not None and report.verdict.needs_confirmation
+    runner.set_output("needs-confirmation", str(unconfirmed).lower())
     runner.set_output("report", str(saved or ""))
 
 
@@ -162,4 +164,6 @@ def _later(target: Target, saved: Path) -> str:
         parts += ["--pull-request", str(target.pull_request)]
     if target.sha is not None:
         parts += ["--sha", target.sha]
+    if target.key != KEY:
+        parts += ["--key", target.key]
     return shlex.join(parts)

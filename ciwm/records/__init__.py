@@ -15,8 +15,12 @@ if TYPE_CHECKING:
     from ciwm.records.environment import Accelerator, Difference, Environment
     from ciwm.records.factorial import Attribution, FactorialRun
     from ciwm.records.files import FILES
-    from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
+    from ciwm.records.manifest import Manifest
+    from ciwm.records.opmap import WorkloadMap
+    from ciwm.records.opmap_diff import MapDiff
+    from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side
     from ciwm.records.sync import SyncReport
+    from ciwm.records.telemetry import HostTelemetry, Telemetry
     from ciwm.records.trust import Trust
     from ciwm.records.verdict import (
         SEVERITY,
@@ -36,8 +40,12 @@ _MODULES = {
     "environment": ("Accelerator", "Difference", "Environment"),
     "factorial": ("Attribution", "FactorialRun"),
     "files": ("FILES",),
-    "run": ("SIDES", "Arm", "Launch", "Plan", "Run", "Samples", "Series", "Side", "Telemetry"),
+    "manifest": ("Manifest",),
+    "opmap": ("WorkloadMap",),
+    "opmap_diff": ("MapDiff",),
+    "run": ("SIDES", "Arm", "Launch", "Plan", "Run", "Samples", "Series", "Side"),
     "sync": ("SyncReport",),
+    "telemetry": ("HostTelemetry", "Telemetry"),
     "trust": ("Trust",),
     "verdict": (
         "SEVERITY",
@@ -65,8 +73,11 @@ __all__ = [
     "Difference",
     "Environment",
     "FactorialRun",
+    "HostTelemetry",
     "Launch",
     "LaunchCount",
+    "Manifest",
+    "MapDiff",
     "Plan",
     "Record",
     "RecordFile",
@@ -85,6 +96,7 @@ __all__ = [
     "Verdict",
     "Waived",
     "WayOut",
+    "WorkloadMap",
     "parse_record",
     "read_record",
 ]

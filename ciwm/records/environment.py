@@ -9,7 +9,10 @@ from ciwm.records.base import Record, RecordFile
 
 
 class Accelerator(Record):
-    """One card, as its driver describes it; None where the driver does not say."""
+    """One card, as its driver describes it; None where the driver does not say.
+
+    `locked_sm_clock_mhz` is what ciwm itself holds its clock at.
+    """
 
     index: int
     vendor: str
@@ -22,6 +25,7 @@ class Accelerator(Record):
     power_limit_w: float | None = None
     ecc: bool | None = None
     mig: bool | None = None
+    locked_sm_clock_mhz: int | None = None
 
 
 class Difference(Record):
@@ -68,6 +72,7 @@ class Environment(RecordFile):
             f"accelerator {card.index}": f"{card.vendor} {card.name}, {card.memory_bytes} bytes, "
             f"driver {(card.driver or '').split('.')[0]}, {card.power_limit_w} W, "
             f"ECC {card.ecc}, MIG {card.mig}"
+            + (f", held at {card.locked_sm_clock_mhz} MHz" if card.locked_sm_clock_mhz else "")
             for card in self.accelerators
         }
         return {

@@ -8,6 +8,10 @@ from ciwm.records.bump import BumpReport
 from ciwm.records.calibration import Calibration
 from ciwm.records.environment import Environment
 from ciwm.records.factorial import Attribution, FactorialRun
+from ciwm.records.manifest import Manifest
+from ciwm.records.opmap import WorkloadMap
+from ciwm.records.opmap_diff import MapDiff
+from ciwm.records.probe import Probes
 from ciwm.records.run import Run
 from ciwm.records.sync import SyncReport
 from ciwm.records.verdict import Verdict
@@ -22,4 +26,8 @@ FILES: tuple[type[RecordFile], ...] = (
     Calibration,
     FactorialRun,
     Attribution,
+    WorkloadMap,
+    Manifest,
+    MapDiff,
+    Probes,
 )

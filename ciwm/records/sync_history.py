@@ -18,6 +18,7 @@ class PastSync(Record):
     could not make it alone. `hand_lines` are the lines (and `hand_files` the files) by which the
     recorded tree differs from git's, added and removed, conflict markers included.
     `upstream_commits` of upstream's main line came with it, the newest `lag_days` old.
+    `outside` files were edited by hand though git merged them alone; `outside_files` are the first.
     `marker_files` were recorded with conflict markers that neither parent has. Of `unread_files`
     the contents are missing here: the sync was made without them.
     """
@@ -33,6 +34,8 @@ class PastSync(Record):
     lag_days: float
     marker_files: tuple[str, ...] = ()
     unread_files: int = 0
+    outside: int = 0
+    outside_files: tuple[str, ...] = ()
 
 
 class SyncHistory(Record):

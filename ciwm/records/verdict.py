@@ -90,6 +90,10 @@ class SeriesVerdict(Record):
     `difference` is head - base in `unit`, where `threshold_abs` has it judged by that.
     `base_runs` is false where base does not build or run, so that there is nothing to compare.
     `by_tail` says that the outcome is that of the slowest iterations and not of the P50.
+    `aggregate` says of what each launch is one figure, where a tool kept no samples.
+    `of_build`: how long the builds took, in seconds; there is no evidence, `value_limit` is what
+    head's may take, and a `threshold_pct` of 0 says that the two are not compared.
+    `needs_confirmation`: slower in this run, and blocks once a second run says the same.
     """
 
     series: str
@@ -118,6 +122,10 @@ class SeriesVerdict(Record):
     by_tail: bool = False
     confirmation: Confirmation | None = None
     waiver: Waived | None = None
+    aggregate: str = ""
+    needs_confirmation: bool = False
+    of_build: bool = False
+    value_limit: float | None = None
 
 
 class Verdict(RecordFile):
@@ -137,3 +145,8 @@ class Verdict(RecordFile):
     problems: tuple[str, ...] = ()
     judged_by_itself: tuple[str, ...] = ()
     devices: RankFigures | None = None
+
+    @property
+    def needs_confirmation(self) -> bool:
+        """Whether a second run, from a fresh job, would settle something."""
+        return any(series.needs_confirmation for series in self.series)

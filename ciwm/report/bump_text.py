@@ -13,6 +13,7 @@ from ciwm.report.bump_parts import sided_builds
 from ciwm.report.detail import clipped
 from ciwm.report.escape import visible
 from ciwm.report.figures import duration
+from ciwm.report.map_text import show_diff
 from ciwm.report.sync_words import answer as sync_answer
 from ciwm.report.verdict_text import show_verdict
 
@@ -38,6 +39,9 @@ def show_bump(report: BumpReport, console: Console) -> None:
     if report.verdict is not None:
         _heading("Benchmarks", console)
         show_verdict(report.verdict, console)
+    if report.map_diff is not None:
+        _heading("Workload map", console)
+        show_diff(report.map_diff, console)
     if stopped_stages(report):
         _heading("Stopped", console)
         _show_stopped(report, console)

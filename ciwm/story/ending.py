@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from ciwm.config import GateConfig
     from ciwm.records import BuildRecord, Stage, Verdict
     from ciwm.records.bump import CheckConclusion
+    from ciwm.records.opmap_diff import MapDiff
 
 
 def exit_code_of(
@@ -36,13 +37,20 @@ def exit_code_of(
     return decided
 
 
-def conclusion_of(verdict: Verdict | None, exit_code: int) -> CheckConclusion:
-    """What the check says; what could not be measured is never a success."""
+def conclusion_of(
+    verdict: Verdict | None, exit_code: int, map_diff: MapDiff | None = None
+) -> CheckConclusion:
+    """What the check says; what could not be measured is never a success.
+
+    A loss of the map that does not block is neutral.
+    """
     from ciwm.policy import conclusion  # noqa: PLC0415
 
     if exit_code in (NO, ENVIRONMENT, INTERRUPTED):
         return "failure"
-    return conclusion(verdict) if verdict else "success"
+    found = conclusion(verdict) if verdict else "success"
+    lost = map_diff is not None and any(change.lost for change in map_diff.changes)
+    return "neutral" if lost and found == "success" else found
 
 
 def _head_does_not_build(builds: Sequence[BuildRecord]) -> bool:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from ciwm import __version__
 from ciwm.errors import CiwmError, UsageError
 from ciwm.policy import Waivers
+from ciwm.policy.closing import closings
+from ciwm.policy.map_gate import judged_map
 from ciwm.records.bump import BumpReport, Stage
 from ciwm.story.ending import conclusion_of, exit_code_of
 from ciwm.story.unmeasured import could_not_begin
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
     from ciwm.records import SyncReport, Trust, Verdict
     from ciwm.records.bump import CheckConclusion
     from ciwm.story.origin import Origin
+
+
+_TOLD = ("base", "head", "builds", "coverage", "trends")  # as they were claimed; none decides
 
 
 def received(handed: Handed, origin: Origin) -> BumpReport:
@@ -31,36 +36,39 @@ def received(handed: Handed, origin: Origin) -> BumpReport:
     waivers = Waivers(origin.waivers, now.date())
     verdict = _judged(handed, config, waivers)
     sync = _sync_judged(claims.sync, config)
+    map_diff = judged_map(claims.map_diff, config.gate.block_on) if claims.map_diff else None
     stages = (*claims.stages, *_left_out(handed, config))
+    over_budget = config.sync.block and sync is not None and not _within_budget(sync)
     exit_code = exit_code_of(
         stages,
         claims.builds,
         verdict,
         config.gate,
-        over_budget=config.sync.block and sync is not None and not _within_budget(sync),
+        over_budget=over_budget or (map_diff is not None and map_diff.blocks),
         interrupted=any(stage.status == "interrupted" for stage in stages),
     )
-    found = conclusion_of(verdict, exit_code)
+    found = conclusion_of(verdict, exit_code, map_diff)
+    told = {name: getattr(claims, name) for name in _TOLD}
     report = BumpReport(
+        **told,
         generated_at=now,
         ciwm_version=__version__,
         repository=origin.repository,
-        base=claims.base,
-        head=claims.head,
         pull_request=origin.pull_request,
         check_sha=origin.sha,
         run_url=origin.url,
         stages=stages,
         sync=sync,
         sync_base=_sync_judged(claims.sync_base, config),
-        builds=claims.builds,
         environment=handed.run.head.environment if handed.run else None,
         run_summary=handed.run.stopped_because if handed.run else None,
         verdict=verdict,
+        map_diff=map_diff,
         conclusion=found if origin.trust.trusted else "neutral",
         headline="",
         exit_code=exit_code,
         trust=_compared(origin.trust, claims, verdict, found),
+        closing=closings(waivers, verdict.series, ()) if verdict else (),
     )
     return report.model_copy(update={"headline": _headline(report)})
 
@@ -80,15 +88,17 @@ def refused(error: CiwmError, origin: Origin) -> BumpReport:
 
 def _judged(handed: Handed, config: Config, waivers: Waivers) -> Verdict | None:
     from ciwm.launch.series import family  # noqa: PLC0415  each stage loads what it needs
-    from ciwm.policy import decide  # noqa: PLC0415
+    from ciwm.policy import decide, of_builds  # noqa: PLC0415
     from ciwm.policy.rejudge import replanned  # noqa: PLC0415
 
+    builds, known = handed.report.builds, waivers if waivers.list else None
     if handed.run is None:
-        return None
+        whole = len(builds) == 2  # noqa: PLR2004  base and head
+        return of_builds(builds, config.gate, known) if whole else None
     declared = family(config.workload, config.gate)
     run = replanned(handed.run, declared, config.gate)
     try:
-        return decide(run, config.gate, waivers=waivers if waivers.list else None)
+        return decide(run, config.gate, waivers=known)
     except (ArithmeticError, ValueError) as error:
         raise UsageError(
             f"the figures of run/run.json cannot be judged: {type(error).__name__}"
@@ -122,6 +132,9 @@ def _left_out(handed: Handed, config: Config) -> tuple[Stage, ...]:
         count = len(config.workload)
         message = f"the report comes without a run, and the base declares {count} workload(s)"
         return (Stage(name="bench", status="failed", duration_s=0, message=message),)
+    if handed.report.map_diff is None and config.map.enabled and handed.report.builds[1].ok:
+        message = "the report comes without a map, and the base's configuration enables it"
+        return (Stage(name="map", status="failed", duration_s=0, message=message),)
     return ()
 
 
@@ -141,7 +154,14 @@ def _compared(
 def _headline(report: BumpReport) -> str:
     from ciwm.report.headline import headline  # noqa: PLC0415
 
-    line = headline(report.stages, report.builds, report.sync, report.verdict, report.sync_base)
+    line = headline(
+        report.stages,
+        report.builds,
+        report.sync,
+        report.verdict,
+        report.sync_base,
+        map_diff=report.map_diff,
+    )
     if report.trust is not None and not report.trust.trusted:
         return f"Reported by untrusted code: {line[0].lower()}{line[1:]}"
     return line

@@ -36,11 +36,11 @@ def main(arguments: List[str]) -> int:
 def _run(job: Dict[str, Any], journal: Journal) -> int:
     reserve: Optional[bytes] = bytes(RESERVE_BYTES)
     try:
-        _bench(job, journal)
+        _WORK[job["kind"]](job, journal)
     except BaseException as error:  # noqa: BLE001  whatever a workload can throw is a line
         del reserve  # out of memory still leaves room to say so
         reason, text = reason_of(error), full_text(error)
-        message = one_line(error, os.path.dirname(job["file"]))
+        message = one_line(error, os.path.dirname(job.get("file", "")))
         error.__traceback__ = None  # its frames hold what filled the memory
         journal.write("error", at=time.time(), reason=reason, message=message, traceback=text)
         sys.stderr.write(text)
@@ -69,6 +69,35 @@ def _bench(job: Dict[str, Any], journal: Journal) -> None:
     finally:
         journal.write("software", **_software())
     journal.write("origin", own_files=check_origin(job))
+
+
+def _map(job: Dict[str, Any], journal: Journal) -> None:
+    from .opmap.running import run  # noqa: PLC0415  a launch that times does without
+
+    journal.write("start", pid=os.getpid(), interpreter=_interpreter(), executable=sys.executable)
+    try:
+        run(job, journal)
+    finally:
+        journal.write("software", **_software())
+
+
+def _probe(_job: Dict[str, Any], journal: Journal) -> None:
+    from .probe import run  # noqa: PLC0415  a launch that times does without
+
+    journal.write("start", pid=os.getpid(), interpreter=_interpreter(), executable=sys.executable)
+    try:
+        run(journal)
+    finally:
+        journal.write("software", **_software())
+
+
+def _devices(_job: Dict[str, Any], journal: Journal) -> None:
+    from .devices import run  # noqa: PLC0415
+
+    run(journal)
+
+
+_WORK = {"bench": _bench, "map": _map, "devices": _devices, "probe": _probe}
 
 
 def _interpreter() -> str:

@@ -25,6 +25,10 @@ class Alone:
         """Whether any rank wants it."""
         return wanted
 
+    def first(self, value: int) -> int:
+        """What the first rank says."""
+        return value
+
     def meet(self) -> None:
         """Return when all ranks are here."""
 
@@ -44,6 +48,13 @@ class Together:
         self.meet()
         return bool(self._store.add(f"wanted{self._round}", 0))
 
+    def first(self, value: int) -> int:
+        """What the first rank says; returns when all are here."""
+        if self.rank == 0:
+            self._store.set(f"said{self._round + 1}", str(value))
+        self.meet()
+        return int(self._store.get(f"said{self._round}"))
+
     def meet(self) -> None:
         """Return when all ranks are here."""
         self._round += 1
@@ -55,7 +66,7 @@ class Together:
 
     def _forget(self, done: int) -> None:
         """All ranks have left the round before the last one, so its keys are of no more use."""
-        for name in ("here", "all", "wanted"):
+        for name in ("here", "all", "wanted", "said"):
             self._store.delete_key(f"{name}{done}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tests import records_examples as examples
+from tests.map_examples import map_diff
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,8 +41,12 @@ def all_green() -> BumpReport:
 
 
 def one_regression() -> BumpReport:
-    """Twelve benchmarks, one of them slower; upstream conflicts."""
-    return examples.bump(verdict=examples.verdict("regressed", *_unchanged(10), "improved"))
+    """Twelve benchmarks, one of them slower; upstream conflicts, and tests miss some lines."""
+    return examples.bump(
+        verdict=examples.verdict("regressed", *_unchanged(10), "improved"),
+        coverage=examples.coverage(),
+        trends=(examples.trend(), examples.trend("decode-8b[batch=2]")),
+    )
 
 
 def forty_wrong() -> BumpReport:
@@ -53,6 +58,8 @@ def forty_wrong() -> BumpReport:
         ),
         sync=examples.sync(conflicts=examples.conflicts(30)),
         stages=examples.stages(store="failed"),
+        coverage=examples.coverage(base=None, problems=("coverage of base: no file matches",)),
+        trends=tuple(examples.trend(f"decode-8b[batch={2**index}]") for index in range(40)),
     )
 
 
@@ -130,6 +137,16 @@ def partial_clone() -> BumpReport:
     )
 
 
+def a_new_fallback() -> BumpReport:
+    """Nothing got slower, and one operator fell back to the CPU."""
+    return examples.bump(
+        verdict=examples.verdict(*_unchanged(3)),
+        map_diff=map_diff(),
+        conclusion="failure",
+        exit_code=1,
+    )
+
+
 CASES: dict[str, Callable[[], BumpReport]] = {
     build.__name__.replace("_", " "): build
     for build in (
@@ -143,5 +160,6 @@ CASES: dict[str, Callable[[], BumpReport]] = {
         first_run,
         undecided,
         partial_clone,
+        a_new_fallback,
     )
 }

@@ -403,6 +403,7 @@ def test_plan_and_job_are_on_disk_for_whoever_wants_to_repeat_a_launch(fork: For
         "journal.jsonl",
         "log.txt",
         "result.json",
+        "telemetry.jsonl",
     }
 
 

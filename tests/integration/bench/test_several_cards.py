@@ -66,7 +66,7 @@ def card(index: int) -> Accelerator:
 @pytest.fixture
 def three_cards(fork: Fork, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fork:
     host = describe_host().model_copy(update={"accelerators": tuple(map(card, range(3)))})
-    monkeypatch.setattr(places, "describe_host", lambda: host)
+    monkeypatch.setattr(places, "measured_host", lambda *_: host)
     (tmp_path / "places").mkdir()
     monkeypatch.setenv("PLACES", str(tmp_path / "places"))
     fork.commit({"bench/steps.py": ALONE})

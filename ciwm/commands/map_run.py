@@ -1,0 +1,117 @@
+"""What `ciwm map run` does."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ciwm.commands.map_site import built_site, place_of, say, work_tree_site, write
+
+if TYPE_CHECKING:
+    import threading
+
+    from ciwm.commands.map_site import Place
+    from ciwm.opmap.making import MapRequest
+    from ciwm.records import WorkloadMap
+    from ciwm.records.opmap import MapStage
+
+
+def run(options: dict[str, Any]) -> int:
+    """Make the map, write what was asked for, and show it; the exit code."""
+    from ciwm.launch.builds import release_builds  # noqa: PLC0415
+    from ciwm.opmap.mapping import make_map  # noqa: PLC0415
+    from ciwm.proc import stop_on_signals  # noqa: PLC0415
+
+    place = place_of(options["config_file"])
+    directory = Path(tempfile.mkdtemp(prefix="ciwm-map-"))
+    try:
+        with stop_on_signals() as stop:
+            found = make_map(_request(place, options, directory, stop))
+            interrupted = stop.is_set()
+    finally:
+        release_builds()
+    if found.problems:
+        say(f"logs: {directory}")
+    else:
+        shutil.rmtree(directory, ignore_errors=True)
+    _write(found, options)
+    return _told(found, options, place, interrupted=interrupted)
+
+
+def _request(
+    place: Place, options: dict[str, Any], directory: Path, stop: threading.Event
+) -> MapRequest:
+    from ciwm.opmap.making import MapRequest  # noqa: PLC0415
+    from ciwm.opmap.manifests import read_manifest  # noqa: PLC0415
+
+    target = options["target"] or place.config.map.target
+    manifest = read_manifest(target) if target else None
+    stages = _stages(options["only"], place)
+    if options["rev"]:
+        site = built_site(place, options["rev"], directory, stop)
+    else:
+        site = work_tree_site(place, options["python"], directory, stop)
+    return MapRequest(
+        config=place.config,
+        site=site,
+        stages=stages,
+        only=tuple(options["workloads"]),
+        manifest=manifest,
+        suggest=options["suggest"],
+        repository=place.name,
+        revision=options["rev"] or place.revision,
+        say=say,
+    )
+
+
+def _stages(stated: str | None, place: Place) -> tuple[MapStage, ...]:
+    from ciwm.records.opmap import MAP_STAGES  # noqa: PLC0415
+
+    names = stated.split(",") if stated is not None else list(place.config.map.only)
+    names = [name.strip() for name in names if name.strip()]
+    unknown = [name for name in names if name not in MAP_STAGES]
+    if unknown or not names:
+        what = f"no stage {unknown[0]!r}" if unknown else "no stage at all"
+        raise click.UsageError(f"--only: {what}; there are: {', '.join(MAP_STAGES)}")
+    return tuple(stage for stage in MAP_STAGES if stage in names)
+
+
+def _write(found: WorkloadMap, options: dict[str, Any]) -> None:
+    from ciwm.report.map_csv import map_csv  # noqa: PLC0415
+
+    write(options["out"], found.to_json())
+    if options["csv_file"] is not None:
+        write(options["csv_file"], map_csv(found))
+
+
+def _told(found: WorkloadMap, options: dict[str, Any], place: Place, *, interrupted: bool) -> int:
+    from ciwm.commands.map_diff import against, exit_code  # noqa: PLC0415
+    from ciwm.errors import ENVIRONMENT, INTERRUPTED  # noqa: PLC0415
+    from ciwm.report.map_text import show_map  # noqa: PLC0415
+
+    diff = against(options["base"], found, place.config) if options["base"] else None
+    if options["as_json"]:
+        click.echo(found.to_json(), nl=False)
+    else:
+        from rich.console import Console  # noqa: PLC0415
+
+        show_map(found, Console(), diff)
+    if options["markdown"] is not None:
+        from ciwm.report.map_markdown import map_section  # noqa: PLC0415
+
+        write(options["markdown"], map_section(found, diff))
+    if interrupted:
+        return INTERRUPTED
+    if not any(one.op for one in found.ops) and not _figures(found):
+        say("error: nothing could be observed")
+        return ENVIRONMENT
+    return exit_code(diff) if diff is not None else 0
+
+
+def _figures(found: WorkloadMap) -> bool:
+    """Whether something other than operators was observed."""
+    return bool(found.supports) or any(one.intensity for one in found.workloads)

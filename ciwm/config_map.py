@@ -1,0 +1,101 @@
+"""[map] of the configuration: which workloads are mapped, against which device, and what blocks."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from ciwm.config_section import Section
+
+MODEL = re.compile(r"[^:]+\.py:[A-Za-z_]\w*")
+Scalar = str | int | float | bool
+MapPhase = Literal["train", "finetune", "prefill", "decode", "generate", "serve", "preprocess"]
+MapStageName = Literal[
+    "intensity", "census", "ghost", "queue", "fallback", "correctness", "communication", "compile"
+]
+
+
+class MapWorkload(Section):
+    """A workload that is mapped and not timed: as [[workload]], with a model alone."""
+
+    id: str
+    """Its name, unique among all workloads."""
+    model: str
+    """What builds it: 'file.py:build', see docs/map.md."""
+    phase: MapPhase | None = None
+    """What it stands for, and so what of the model runs."""
+    params: dict[str, tuple[Scalar, ...]] = {}
+    """Values by name; one observation for each combination. A single value is a list of one."""
+    devices: int = Field(default=1, ge=1)
+    """Accelerators it runs on."""
+
+    @field_validator("params", mode="before")
+    @classmethod
+    def _listed(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {name: [one] if isinstance(one, Scalar) else one for name, one in value.items()}
+
+    @model_validator(mode="after")
+    def _readable(self) -> MapWorkload:
+        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", self.id):
+            raise ValueError("id: use letters, digits, '.', '_' and '-' (at most 100)")
+        if not MODEL.fullmatch(self.model):
+            raise ValueError("model is 'file.py:build'")
+        return self
+
+
+class DeviceConfig(Section):
+    """The device that intensity and memory are held against: declared, with its source."""
+
+    name: str
+    """What it is called."""
+    peak_tflops: float = Field(gt=0)
+    """Dense peak in TFLOP/s, of the dtype that the workloads compute in."""
+    bandwidth_gb_s: float = Field(gt=0)
+    """Memory bandwidth in GB/s."""
+    memory_gib: float | None = Field(default=None, gt=0)
+    """Memory of one device in GiB."""
+    source: str
+    """Where the figures are from: a data sheet, a measurement."""
+
+    @property
+    def ridge_flop_per_byte(self) -> float:
+        """The arithmetic intensity at which compute and bandwidth take equally long."""
+        return self.peak_tflops * 1e12 / (self.bandwidth_gb_s * 1e9)
+
+
+class FallbackBudget(Section):
+    """How much of a workload may run on the CPU; what is not stated is not limited."""
+
+    match: str = "*"
+    """A glob for the workload; the first budget that matches counts, alone."""
+    calls: int | None = Field(default=None, ge=0)
+    """Calls of operators that fall back, at most."""
+    share_pct: float | None = Field(default=None, ge=0, le=100)
+    """Their share of the step's time, in percent, at most; needs the fallback stage on a device."""
+
+
+class MapConfig(Section):
+    """What `ciwm map run` observes, and whether `ciwm ci` compares base and head by it."""
+
+    enabled: bool = False
+    """true: `ciwm ci` maps base and head and tells what changed."""
+    only: tuple[MapStageName, ...] = ("intensity", "census", "ghost", "queue")
+    """The stages to run; a stage that has nothing to work with is skipped."""
+    target: str | None = None
+    """A manifest to predict for: a file, or cuda for the one that is shipped."""
+    device: DeviceConfig | None = None
+    """The declared device: peak, bandwidth, memory, and their source."""
+    timeout_s: float = Field(default=300, gt=0)
+    """Seconds after which one stage of one workload counts as hung."""
+    cases: int = Field(default=4, ge=1)
+    """Points of a workload's parameters that are mapped, at most."""
+    fallback_budget: tuple[FallbackBudget, ...] = ()
+    """What may run on the CPU, by workload."""
+    licence: str = ""
+    """A licence note for maps and manifests that are shared."""
+    workload: tuple[MapWorkload, ...] = ()
+    """Workloads that are mapped and not timed."""

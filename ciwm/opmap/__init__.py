@@ -1,0 +1,1 @@
+"""The workload map: what runs, on what, and what must be written."""

@@ -1,0 +1,102 @@
+"""What changed between two maps, and what of it blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ciwm.gate_config import matches
+from ciwm.opmap.diff_operators import operator_changes
+from ciwm.opmap.diff_workloads import workload_changes
+from ciwm.policy.map_gate import judged_map
+from ciwm.records.opmap_diff import MapChange, MapDiff, MapTotals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from ciwm.config_map import FallbackBudget
+    from ciwm.gate_config import BlockOn
+    from ciwm.records import WorkloadMap
+
+# each part of a map has its own; one line more for each
+DIFFERS: tuple[Callable[[WorkloadMap, WorkloadMap], Iterable[MapChange]], ...] = (
+    workload_changes,
+    operator_changes,
+)
+
+
+def map_diff(
+    base: WorkloadMap,
+    head: WorkloadMap,
+    block_on: Iterable[BlockOn],
+    budgets: Iterable[FallbackBudget] = (),
+) -> MapDiff:
+    """Every change, those that block first; only what both sides observed is compared."""
+    changes = [change for differ in DIFFERS for change in differ(base, head)]
+    changes += _over_budget(head, tuple(budgets))
+    diff = MapDiff(
+        base=base.provenance,
+        head=head.provenance,
+        base_totals=totals(base),
+        head_totals=totals(head),
+        changes=tuple(changes),
+        warnings=tuple(_comparable(base, head)),
+    )
+    return judged_map(diff, block_on)
+
+
+def totals(found: WorkloadMap) -> MapTotals:
+    """A map in figures."""
+    broken = {problem.workload for problem in found.problems if problem.stage == "census"}
+    uses = [use for use in found.ops if not use.structural]
+    classes: dict[str, int] = {}
+    for one in found.supports:
+        classes[one.support] = classes.get(one.support, 0) + 1
+    return MapTotals(
+        workloads=len(found.workloads),
+        observed=sum(one.id not in broken for one in found.workloads),
+        kernels=len({use.op for use in uses}),
+        calls=sum(use.count for use in uses),
+        classes=classes,
+        to_write=sum(len(entry.kernels) for entry in found.queue),
+        problems=len(found.problems),
+    )
+
+
+def _over_budget(head: WorkloadMap, budgets: tuple[FallbackBudget, ...]) -> Iterator[MapChange]:
+    """Workloads of which more is left to the CPU than their budget allows."""
+    for workload in head.workloads:
+        names = (workload.id, workload.workload)
+        fitting = (one for one in budgets if any(matches(name, one.match) for name in names))
+        budget = next(fitting, None)
+        if budget is None or budget.calls is None:
+            continue
+        counted = [
+            each
+            for each in head.coverage
+            if each.workload == workload.id and each.support in ("fallback", "fallback-broken")
+        ]
+        calls = sum(each.calls for each in counted)
+        if calls > budget.calls:
+            ops = ", ".join(op for each in counted for op in each.ops)
+            yield MapChange(
+                kind="fallback budget",
+                subject=workload.id,
+                workloads=(workload.id,),
+                head=str(calls),
+                sentence=f"{workload.id}: {calls} calls fall back to the CPU ({ops}), "
+                f"budget {budget.calls}",
+                lost=True,
+            )
+
+
+def _comparable(base: WorkloadMap, head: WorkloadMap) -> Iterator[str]:
+    one, other = base.provenance, head.provenance
+    if one.target != other.target:
+        yield f"base was mapped for {one.target or 'no target'}, head for {other.target or 'none'}"
+    if one.capture != other.capture:
+        yield f"base was seen by the {one.capture}, head by the {other.capture}"
+    if one.torch != other.torch:
+        yield f"torch {one.torch} at base, {other.torch} at head: kernels differ by that too"
+    missing = [stage for stage in base.stages if stage not in head.stages]
+    if missing:
+        yield f"head has not run what base has: {', '.join(missing)}; that is not compared"

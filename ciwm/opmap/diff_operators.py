@@ -1,0 +1,99 @@
+"""Kernels that workloads began or ceased to need, and classes that changed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from ciwm.opmap.support import UNSERVED, WORST
+from ciwm.records.opmap_diff import MapChange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from ciwm.records import WorkloadMap
+    from ciwm.records.opmap import OpSupport
+
+NAMED = 3  # workloads in a sentence
+
+
+def operator_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
+    """Kernels gained and lost among workloads that both sides observed; then classes."""
+    both = _observed(base) & _observed(head)
+    needed, needs = _needs(base, both), _needs(head, both)
+    served = {one.op: one for one in head.supports}
+    for op in sorted(needed.keys() | needs.keys()):
+        before, after = needed.get(op, {}), needs.get(op, {})
+        gained = sorted(after.keys() - before.keys())
+        gone = sorted(before.keys() - after.keys())
+        if gained:
+            yield _needed(op, gained, sum(after[name] for name in gained), served.get(op))
+        if gone:
+            yield MapChange(
+                kind="kernel no longer needed",
+                subject=op,
+                workloads=tuple(gone),
+                sentence=f"{op} is no longer needed by {_listed(gone)}",
+            )
+    yield from _classes(base, head)
+
+
+def _observed(side: WorkloadMap) -> set[str]:
+    broken = {problem.workload for problem in side.problems if problem.stage == "census"}
+    return {one.id for one in side.workloads if one.id not in broken}
+
+
+def _needs(side: WorkloadMap, workloads: set[str]) -> dict[str, dict[str, int]]:
+    """Calls by operator and workload."""
+    found: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    for use in side.ops:
+        if not use.structural and use.workload in workloads:
+            found[use.op][use.workload] += use.count
+    return found
+
+
+def _needed(op: str, workloads: list[str], calls: int, support: OpSupport | None) -> MapChange:
+    """A kernel more; on a target it is a loss only where nothing serves it."""
+    lost = support is not None and support.support in UNSERVED
+    served = f", which is {support.support} on {support.target}" if support is not None else ""
+    return MapChange(
+        kind="kernel needed",
+        subject=op,
+        workloads=tuple(workloads),
+        head=support.support if support else "",
+        sentence=f"{op} is newly needed by {_listed(workloads)} ({calls} calls){served}",
+        lost=lost,
+    )
+
+
+def _classes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
+    """Operators served otherwise; a new fallback is named as what it is."""
+    before: Mapping[str, OpSupport] = {one.op: one for one in base.supports}
+    for one in head.supports:
+        old = before.get(one.op)
+        if old is None or old.support == one.support or old.target != one.target:
+            continue
+        worse = WORST.index(one.support) < WORST.index(old.support)
+        kind = "class worse" if worse else "class better"
+        told = f"{one.op} was {old.support} on {one.target}, is {one.support}: {one.evidence}"
+        if worse and one.support in ("fallback", "fallback-broken"):
+            kind = "fallback new"
+            told = f"{one.op}, {one.calls} calls, was {old.support} on {one.target}: {one.evidence}"
+        elif not worse and old.support in ("fallback", "fallback-broken"):
+            kind = "fallback gone"
+        yield MapChange.model_validate(
+            {
+                "kind": kind,
+                "subject": one.op,
+                "workloads": one.workloads,
+                "base": old.support,
+                "head": one.support,
+                "sentence": told,
+                "lost": worse,
+            }
+        )
+
+
+def _listed(names: list[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

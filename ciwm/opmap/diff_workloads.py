@@ -1,0 +1,76 @@
+"""Workloads that came, went, or are bound otherwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ciwm.records.opmap_diff import MapChange
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ciwm.records import WorkloadMap
+    from ciwm.records.opmap import MappedWorkload, MapProblem
+
+
+def workload_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
+    """Workloads lost, new, observed again; and those whose bound or place in memory changed."""
+    ours, theirs = ({one.id: one for one in side.workloads} for side in (base, head))
+    for name in ours.keys() - theirs.keys():
+        yield _lost(name, "is not in head's map")
+    for name in theirs.keys() - ours.keys():
+        yield MapChange(
+            kind="workload new", subject=name, workloads=(name,), sentence=f"{name} is new"
+        )
+    before, after = _problems(base), _problems(head)
+    for name in ours.keys() & theirs.keys():
+        for stage in sorted(set(base.stages) & set(head.stages)):
+            yield from _observed(name, before.get((stage, name)), after.get((stage, name)))
+        yield from _kind_of_work(ours[name], theirs[name])
+
+
+def _problems(side: WorkloadMap) -> dict[tuple[str, str], MapProblem]:
+    return {(problem.stage, problem.workload): problem for problem in side.problems}
+
+
+def _observed(
+    name: str, before: MapProblem | None, after: MapProblem | None
+) -> Iterator[MapChange]:
+    if before is None and after is not None:
+        why = f"can no longer be observed ({after.stage}: {after.reason}: {after.detail})"
+        yield _lost(name, why)
+    elif before is not None and after is None:
+        yield MapChange(
+            kind="workload observed again",
+            subject=name,
+            workloads=(name,),
+            base=before.detail,
+            sentence=f"{name} can be observed again ({before.stage})",
+        )
+
+
+def _lost(name: str, why: str) -> MapChange:
+    return MapChange(
+        kind="workload lost", subject=name, workloads=(name,), sentence=f"{name} {why}", lost=True
+    )
+
+
+def _kind_of_work(base: MappedWorkload, head: MappedWorkload) -> Iterator[MapChange]:
+    if base.intensity and head.intensity and base.intensity.bound != head.intensity.bound:
+        yield MapChange(
+            kind="bound",
+            subject=base.id,
+            workloads=(base.id,),
+            base=base.intensity.bound,
+            head=head.intensity.bound,
+            sentence=f"{base.id} was {base.intensity.bound}, is {head.intensity.bound}",
+        )
+    if base.memory and head.memory and base.memory.fits != head.memory.fits:
+        yield MapChange(
+            kind="memory",
+            subject=base.id,
+            workloads=(base.id,),
+            base=base.memory.fits,
+            head=head.memory.fits,
+            sentence=f"{base.id} was {base.memory.fits}, is {head.memory.fits}",
+        )

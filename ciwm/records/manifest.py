@@ -1,0 +1,43 @@
+"""Manifest: which operators a backend has kernels for, dumped where the backend imports."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ciwm.records.base import Record, RecordFile
+from ciwm.records.opmap import Provenance
+
+RowKind = Literal["kernel", "backend fallback", "default backend kernel", "math kernel", "missing"]
+
+
+class ManifestRow(Record):
+    """What the dispatcher has for one operator: the kind of kernel, and where it was registered."""
+
+    kind: RowKind
+    registered_at: str = ""
+
+
+class Manifest(RecordFile):
+    """The dispatcher's table for one key; operators are grouped by kind and registering file.
+
+    `rows[kind][file]` lists operators without the `aten::` of their namespace, so that the file
+    stays small enough to be kept beside code. `fallback_files` are files whose registrations are
+    fallbacks to the CPU although the dispatcher calls them kernels. `codegen` says whether
+    Inductor generates code for the device.
+    """
+
+    name: str
+    key: str
+    provenance: Provenance
+    rows: dict[RowKind, dict[str, tuple[str, ...]]]
+    fallback_files: tuple[str, ...] = ()
+    codegen: bool = False
+
+    def table(self) -> dict[str, ManifestRow]:
+        """Every operator by its full name."""
+        return {
+            op if "::" in op else f"aten::{op}": ManifestRow(kind=kind, registered_at=file)
+            for kind, files in self.rows.items()
+            for file, ops in files.items()
+            for op in ops
+        }

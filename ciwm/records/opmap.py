@@ -1,0 +1,233 @@
+"""WorkloadMap: which kernels workloads need, what a device has of them, what must be written."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import AwareDatetime, Field
+
+from ciwm.records.base import Record, RecordFile
+from ciwm.records.run import ExitReason
+
+MapStage = Literal[
+    "intensity", "census", "ghost", "queue", "fallback", "correctness", "communication", "compile"
+]
+MAP_STAGES: tuple[MapStage, ...] = (
+    "intensity",
+    "census",
+    "ghost",
+    "queue",
+    "fallback",
+    "correctness",
+    "communication",
+    "compile",
+)
+SupportClass = Literal[
+    "hard-missing",  # throws even with a fallback to the CPU
+    "fallback",  # computed on the CPU
+    "fallback-broken",  # sent to the CPU, where it fails or answers wrongly
+    "native",  # a kernel of the device
+    "composite-reuse",  # made of other operators, all of them native
+    "compiled-reuse",  # only under torch.compile
+    "must-write",  # nothing serves it
+]
+EvidenceLevel = Literal["registered", "traced", "executed", "verified"]
+Part = Literal["forward", "backward", "optimizer", "generate", "step"]
+
+
+class MapProblem(Record):
+    """What could not be observed: the stage, the workload (empty: all), and why, on one line."""
+
+    stage: str
+    workload: str
+    reason: ExitReason
+    detail: str
+    log: str = ""
+
+
+class Provenance(Record):
+    """Where a map or a manifest comes from, so that it can be shared and trusted.
+
+    `target` is what support was asked about: a manifest's name, or a device type; None without.
+    `capture` says how the operators were recorded, with that way's limits in `limits`.
+    """
+
+    generated_at: AwareDatetime
+    ciwm_version: str
+    torch: str
+    torch_build: str = ""
+    interpreter: str = ""
+    repository: str = ""
+    revision: str = ""
+    target: str | None = None
+    capture: str = ""
+    limits: tuple[str, ...] = ()
+    licence: str = ""
+
+
+class ByteBounds(Record):
+    """Bytes moved: at least (each input and output once), at most (every operator by itself)."""
+
+    low: float
+    high: float
+
+
+class Intensity(Record):
+    """FLOPs of one step and bytes it moves; FLOP per byte lies between the two bounds.
+
+    `uncounted` are operators without a formula that are known to compute: the FLOPs are a lower
+    bound where there are any.
+    """
+
+    flops: float
+    bytes: ByteBounds
+    flop_per_byte_low: float
+    flop_per_byte_high: float
+    uncounted: tuple[str, ...] = ()
+    bound: Literal["compute-bound", "memory-bound", "undetermined"]
+    reason: str
+
+
+class Memory(Record):
+    """Memory of one step by kind, in bytes; None where it does not apply or is not known."""
+
+    params_bytes: float
+    grads_bytes: float | None = None
+    optimizer_bytes: float | None = None
+    activations_bytes: float | None = None
+    kv_bytes_per_token: float | None = None
+    needed_bytes: float
+    fits: Literal["resident", "fits-with-KV", "needs-sharding", "offload", "unknown"] = "unknown"
+    reason: str = ""
+
+
+class MappedWorkload(Record):
+    """One workload at one point of its parameters.
+
+    `id` is its name in the map, `workload` the declared one. `entry` says whether a model was
+    observed or a bare step, of which less can be told.
+    """
+
+    id: str
+    workload: str
+    phase: str | None = None
+    entry: Literal["model", "step"]
+    params: dict[str, str | int | float | bool] = {}
+    devices: int = 1
+    intensity: Intensity | None = None
+    memory: Memory | None = None
+    max_abs_diff: float | None = None
+    notes: tuple[str, ...] = ()
+
+
+class TensorSpec(Record):
+    """The tensors of one call: shape, strides and dtype of each, as text; and how often."""
+
+    tensors: tuple[str, ...]
+    count: int
+
+
+class OpUse(Record):
+    """A leaf kernel that a workload needs: what reaches the device after all decomposition.
+
+    `structural` are the few that every backend starts with: allocation, copies, views.
+    `modules` are those that call it most, `specs` its most frequent calls of `spec_count`.
+    """
+
+    workload: str
+    op: str
+    part: Part
+    count: int
+    structural: bool = False
+    modules: tuple[str, ...] = ()
+    specs: tuple[TensorSpec, ...] = ()
+    spec_count: int = 0
+
+
+class Composite(Record):
+    """An operator that workloads call and the dispatcher takes apart, and the leaves it ends in."""
+
+    op: str
+    leaves: tuple[str, ...]
+    workloads: tuple[str, ...]
+
+
+class OpSupport(Record):
+    """What serves an operator on the target, by the first rule that matched, and the evidence."""
+
+    op: str
+    target: str
+    support: SupportClass
+    level: EvidenceLevel
+    evidence: str
+    row: str = ""
+    registered_at: str = ""
+    calls: int = 0
+    workloads: tuple[str, ...] = ()
+    has_decomposition: bool = False
+    has_meta: bool = False
+
+
+class ClassCount(Record):
+    """Of one workload on the target: operators of one class, and their calls."""
+
+    workload: str
+    support: SupportClass
+    ops: tuple[str, ...]
+    calls: int
+
+
+class QueuedKernel(Record):
+    """A kernel to write: how often it is called, its share of time where that was profiled."""
+
+    op: str
+    calls: int
+    time_share_pct: float | None = None
+    has_decomposition: bool = False
+    has_meta: bool = False
+
+
+class Proof(Record):
+    """A strict run of one workload: with exactly the kernels so far, and with each one removed."""
+
+    workload: str
+    kernels: int
+    passes: bool
+    detail: str = ""
+    fails_without: tuple[str, ...] = ()
+    passes_without: tuple[str, ...] = ()
+
+
+class QueueEntry(Record):
+    """One step of the queue: these kernels unlock these workloads, given all steps before."""
+
+    order: int
+    kernels: tuple[QueuedKernel, ...]
+    unlocks: tuple[str, ...]
+    total_kernels: int
+    proofs: tuple[Proof, ...] = ()
+
+
+class Blocked(Record):
+    """A workload that no kernel alone unlocks: what stands in the way."""
+
+    workload: str
+    op: str
+    reason: str
+
+
+class WorkloadMap(RecordFile):
+    """Everything one `ciwm map run` observed; parts that were not asked for are None or empty."""
+
+    provenance: Provenance
+    stages: tuple[MapStage, ...] = ()
+    workloads: tuple[MappedWorkload, ...] = ()
+    ops: tuple[OpUse, ...] = ()
+    composites: tuple[Composite, ...] = ()
+    supports: tuple[OpSupport, ...] = ()
+    coverage: tuple[ClassCount, ...] = ()
+    queue: tuple[QueueEntry, ...] = ()
+    blocked: tuple[Blocked, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    problems: tuple[MapProblem, ...] = ()
+    warnings: tuple[str, ...] = Field(default=())

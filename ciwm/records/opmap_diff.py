@@ -1,0 +1,75 @@
+"""MapDiff: what changed between two maps, what of it is a loss, and what of that blocks."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ciwm.records.base import Record, RecordFile
+from ciwm.records.opmap import Provenance
+
+ChangeKind = Literal[
+    "workload lost",
+    "workload new",
+    "workload observed again",
+    "kernel needed",
+    "kernel no longer needed",
+    "class worse",
+    "class better",
+    "fallback new",
+    "fallback gone",
+    "fallback budget",
+    "graph break new",
+    "graph break gone",
+    "collective new",
+    "collective gone",
+    "correctness worse",
+    "correctness better",
+    "bound",
+    "memory",
+]
+
+
+class MapChange(Record):
+    """One change. `lost` says that head has less than base; `counts_as` what [gate] calls it.
+
+    The sentence of a new fallback begins with its operator: what it is called is put before.
+    """
+
+    kind: ChangeKind
+    subject: str
+    workloads: tuple[str, ...] = ()
+    base: str = ""
+    head: str = ""
+    sentence: str
+    lost: bool = False
+    counts_as: Literal["coverage", "correctness"] = "coverage"
+    blocks: bool = False
+
+
+class MapTotals(Record):
+    """A map in figures; kernels are distinct, classes count operators that workloads reach."""
+
+    workloads: int
+    observed: int
+    kernels: int
+    calls: int
+    classes: dict[str, int] = {}
+    to_write: int
+    problems: int
+
+
+class MapDiff(RecordFile):
+    """From base to head; `blocks` when a change does, by base's policy.
+
+    `since` names the upstream commit that head brought in, where it brought one.
+    """
+
+    base: Provenance
+    head: Provenance
+    base_totals: MapTotals
+    head_totals: MapTotals
+    changes: tuple[MapChange, ...] = ()
+    blocks: bool = False
+    reason: str = ""
+    since: str = ""
+    warnings: tuple[str, ...] = ()

@@ -1,0 +1,97 @@
+"""The map's section in a pull request: only what changed, and the totals."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ciwm.report.detail import RUNGS, Detail, folded, name, table, words
+from ciwm.report.figures import plural
+from ciwm.report.map_words import (
+    changed_totals,
+    intensity_words,
+    sentence,
+    step_words,
+    totals_line,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ciwm.records import WorkloadMap
+    from ciwm.records.opmap_diff import MapChange, MapDiff, MapTotals
+
+OPEN = 8  # changes in the open; the others are folded
+
+
+def diff_section(diff: MapDiff, detail: Detail = RUNGS[0]) -> str:
+    """Losses in the open, all else folded, the totals last."""
+    lost = [change for change in diff.changes if change.lost]
+    others = [change for change in diff.changes if not change.lost]
+    shown = [_line(change) for change in lost[:OPEN]]
+    rest = [_line(change) for change in (*lost[OPEN:], *others)]
+    parts = [
+        "#### Workload map",
+        _first(diff, lost),
+        "\n".join(shown),
+        _folded(rest, detail),
+        "\n".join(f"- ⚠️ {words(each)}" for each in diff.warnings),
+        f"Totals: {words(changed_totals(diff), 800)}.",
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def map_section(found: WorkloadMap, diff: MapDiff | None = None) -> str:
+    """A map by itself, where there is nothing to compare it with; else what changed."""
+    if diff is not None:
+        return diff_section(diff) + "\n"
+    rows = [
+        [name(one.id), words(one.phase or ""), words(intensity_words(one.intensity))]
+        for one in found.workloads
+    ]
+    queue = [
+        f"{entry.order}. {plural(len(entry.kernels), 'kernel')}: {words(step_words(entry))}"
+        for entry in found.queue
+    ]
+    problems = [f"- {name(one.workload)} {words(one.detail)}" for one in found.problems]
+    parts = [
+        "#### Workload map",
+        table(["workload", "phase", "intensity"], rows) if rows else "",
+        "\n".join(["Kernels to write, in order:", "", *queue]) if queue else "",
+        "\n".join(["Not observed:", "", *problems]) if problems else "",
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def totals_section(totals: MapTotals, target: str | None) -> str:
+    """The totals of a side that has no other to be compared with."""
+    return f"#### Workload map\n\n{words(totals_line(totals, target), 800)}."
+
+
+def _first(diff: MapDiff, lost: list[MapChange]) -> str:
+    if not diff.changes:
+        return "Nothing changed in what the workloads need or the device has."
+    if not lost:
+        return f"{plural(len(diff.changes), 'change')}, no loss."
+    fallbacks = plural(sum(change.kind == "fallback new" for change in lost), "new CPU fallback")
+    if all(change.kind == "fallback new" for change in lost):
+        told = fallbacks
+    elif any(change.kind == "fallback new" for change in lost):
+        told = f"{plural(len(lost), 'loss')}, of them {fallbacks}"
+    else:
+        told = plural(len(lost), "loss")
+    told += f", since {words(diff.since, 60)}" if diff.since else ""
+    return f"**{told}**" + (" — the merge is blocked by it." if diff.blocks else ".")
+
+
+def _line(change: MapChange) -> str:
+    mark = "❌" if change.blocks else "⚠️" if change.lost else "·"
+    return f"- {mark} {words(sentence(change))}"
+
+
+def _folded(lines: Iterable[str], detail: Detail) -> str:
+    listed = list(lines)
+    if not listed or not detail.items:
+        return ""
+    shown = listed[: detail.items]
+    left = f"\n- … and {len(listed) - len(shown)} more" if len(listed) > len(shown) else ""
+    return folded(plural(len(listed), "more change"), "\n".join(shown) + left)

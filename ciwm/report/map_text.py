@@ -1,0 +1,140 @@
+"""A workload map on a terminal: totals, workloads, what is not native, the queue, problems."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from ciwm.report.escape import visible
+from ciwm.report.figures import plural
+from ciwm.report.map_words import (
+    changed_totals,
+    intensity_words,
+    memory_words,
+    step_words,
+)
+from ciwm.report.text_table import show_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ciwm.records import WorkloadMap
+    from ciwm.records.opmap import QueueEntry
+    from ciwm.records.opmap_diff import MapDiff
+
+NOT_NATIVE = ("hard-missing", "fallback-broken", "must-write", "fallback", "compiled-reuse")
+KERNELS = 8  # of a step of the queue that are named
+
+
+def show_map(found: WorkloadMap, console: Console, diff: MapDiff | None = None) -> None:
+    """Print the whole map, the queue last; with `diff`, what changed after it."""
+    _say(_origin(found), console)
+    _workloads(found, console)
+    _supports(found, console)
+    _queue(found, console)
+    for title, lines in (
+        ("Problems", [f"{p.workload or 'all'}: {p.stage}: {p.detail}" for p in found.problems]),
+        ("Suggestions", found.suggestions),
+        ("Warnings", found.warnings),
+        ("Limits", found.provenance.limits),
+    ):
+        _list(title, lines, console)
+    if diff is not None:
+        show_diff(diff, console)
+
+
+def show_diff(diff: MapDiff, console: Console) -> None:
+    """Print the changes between two maps, what blocks first, the answer last."""
+    rows = [
+        (
+            "blocks" if one.blocks else "lost" if one.lost else "",
+            one.kind,
+            one.sentence,
+        )
+        for one in diff.changes
+    ]
+    if rows:
+        show_table("Changes", ("", "kind", "what"), rows, console)
+    _list("Not compared alike", diff.warnings, console)
+    console.print()
+    _say(f"Map: {changed_totals(diff)}", console)
+    answer = f"blocks: {diff.reason}" if diff.blocks else "no loss blocks"
+    _say(answer, console, style="bold red" if diff.blocks else "bold green")
+
+
+def _origin(found: WorkloadMap) -> str:
+    source = found.provenance
+    target = f", target {source.target}" if source.target else ""
+    return f"torch {source.torch} ({source.interpreter}){target}; seen by the {source.capture}"
+
+
+def _workloads(found: WorkloadMap, console: Console) -> None:
+    needed: dict[str, set[str]] = {}
+    for use in found.ops:
+        if not use.structural:
+            needed.setdefault(use.workload, set()).add(use.op)
+    rows = [
+        (
+            one.id,
+            one.phase or "",
+            str(len(needed.get(one.id, ()))) if one.id in needed else "",
+            intensity_words(one.intensity),
+            memory_words(one.memory),
+        )
+        for one in found.workloads
+    ]
+    headers = ("workload", "phase", "kernels", "intensity", "memory")
+    show_table("Workloads", headers, rows, console)
+    _list("Notes", [f"{one.id}: {note}" for one in found.workloads for note in one.notes], console)
+
+
+def _supports(found: WorkloadMap, console: Console) -> None:
+    if not found.supports:
+        return
+    counts: dict[str, int] = {}
+    for one in found.supports:
+        counts[one.support] = counts.get(one.support, 0) + 1
+    told = ", ".join(f"{count} {name}" for name, count in counts.items())
+    console.print()
+    _say(f"On {found.provenance.target}: {told}", console, style="bold")
+    rows = [
+        (one.op, one.support, str(one.calls or ""), one.evidence)
+        for one in found.supports
+        if one.support in NOT_NATIVE and one.calls
+    ]
+    if rows:
+        show_table("Not native", ("operator", "class", "calls", "evidence"), rows, console)
+
+
+def _queue(found: WorkloadMap, console: Console) -> None:
+    if not found.queue and not found.blocked:
+        return
+    rows = [
+        (str(entry.order), str(len(entry.kernels)), step_words(entry), _kernels(entry))
+        for entry in found.queue
+    ]
+    show_table("Kernels to write, in order", ("step", "new", "what", "kernels"), rows, console)
+    _list("Blocked", [f"{one.workload}: {one.reason}" for one in found.blocked], console)
+
+
+def _kernels(entry: QueueEntry) -> str:
+    shown = ", ".join(kernel.op.removeprefix("aten::") for kernel in entry.kernels[:KERNELS])
+    left = len(entry.kernels) - KERNELS
+    return f"{shown} and {plural(left, 'more', 'more')}" if left > 0 else shown
+
+
+def _list(title: str, lines: object, console: Console) -> None:
+    if not isinstance(lines, (list, tuple)) or not lines:
+        return
+    console.print()
+    console.print(Text(title, style="bold"))
+    for line in lines:
+        _say(f"- {line}", console)
+
+
+def _say(text: str, console: Console, style: str = "") -> None:
+    """One line, however long; what a workload says is shown and never obeyed."""
+    console.print(
+        visible(text), style=style, markup=False, highlight=False, soft_wrap=True, emoji=False
+    )

@@ -1,0 +1,113 @@
+"""A map's figures in words, the same in the terminal and in a comment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ciwm.report.figures import plural, quantity
+
+if TYPE_CHECKING:
+    from ciwm.records.opmap import Intensity, Memory, Proof, QueueEntry
+    from ciwm.records.opmap_diff import MapChange, MapDiff, MapTotals
+
+_FLOPS = (("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6), ("kFLOP", 1e3))
+
+
+def totals_line(totals: MapTotals, target: str | None) -> str:
+    """The map in one sentence."""
+    seen = f"{totals.observed} of {plural(totals.workloads, 'workload')} observed"
+    kernels = f"{plural(totals.kernels, 'kernel')} needed beside the structural ones"
+    parts = [seen, kernels]
+    if target is not None and totals.classes:
+        classes = ", ".join(f"{count} {name}" for name, count in totals.classes.items())
+        parts.append(f"on {target}: {classes}")
+    if totals.to_write:
+        parts.append(f"{totals.to_write} in the queue to write")
+    if totals.problems:
+        parts.append(plural(totals.problems, "problem"))
+    return "; ".join(parts)
+
+
+def changed_totals(diff: MapDiff) -> str:
+    """Both sides' totals in one sentence."""
+    base, head = diff.base_totals, diff.head_totals
+    parts = [
+        _moved("workloads observed", base.observed, head.observed),
+        _moved("kernels needed", base.kernels, head.kernels),
+    ]
+    parts += [
+        _moved(name, base.classes.get(name, 0), head.classes.get(name, 0))
+        for name in sorted(base.classes.keys() | head.classes.keys())
+    ]
+    where = f"on {diff.head.target}, " if diff.head.target else ""
+    return f"{where}{', '.join(parts)}"
+
+
+def sentence(change: MapChange) -> str:
+    """A change by itself; where the kind is told beside it, its sentence alone suffices."""
+    return (
+        f"new CPU fallback: {change.sentence}" if change.kind == "fallback new" else change.sentence
+    )
+
+
+def _moved(what: str, base: int, head: int) -> str:
+    return f"{what} {head}" if base == head else f"{what} {base} → {head}"
+
+
+def flops(value: float) -> str:
+    """FLOPs in the unit that reads best."""
+    for unit, size in _FLOPS:
+        if value >= size:
+            return quantity(value / size, unit)
+    return quantity(value, "FLOP")
+
+
+def intensity_words(found: Intensity | None) -> str:
+    """FLOPs, bounds of FLOP per byte, and what binds; empty where nothing was counted."""
+    if found is None:
+        return ""
+    low, high = quantity(found.flop_per_byte_low, ""), quantity(found.flop_per_byte_high, "")
+    uncounted = " (some not counted)" if found.uncounted else ""
+    return f"{flops(found.flops)}{uncounted}, {low} to {high} FLOP/byte, {found.bound}"
+
+
+def memory_words(found: Memory | None) -> str:
+    """The kinds of memory that a step needs."""
+    if found is None:
+        return ""
+    kinds = (
+        ("params", found.params_bytes),
+        ("grads", found.grads_bytes),
+        ("optimizer", found.optimizer_bytes),
+        ("activations", found.activations_bytes),
+    )
+    parts = [f"{name} {quantity(size, 'bytes')}" for name, size in kinds if size]
+    if found.kv_bytes_per_token:
+        parts.append(f"KV {quantity(found.kv_bytes_per_token, 'bytes')} a token")
+    fits = f", {found.fits}" if found.fits != "unknown" else ""
+    return ", ".join(parts) + fits
+
+
+def step_words(entry: QueueEntry) -> str:
+    """What a step of the queue unlocks, and how that is proven."""
+    proven = [proof for proof in entry.proofs if proof.passes and not proof.passes_without]
+    unlocked = ", ".join(entry.unlocks)
+    if not entry.kernels:
+        return f"nothing to write for {unlocked}"
+    if not entry.proofs:
+        return f"unlocks {unlocked}"
+    if len(proven) == len(entry.proofs):
+        return f"unlocks {unlocked} (proven)"
+    return f"unlocks {unlocked} ({'; '.join(map(proof_words, entry.proofs))})"
+
+
+def proof_words(proof: Proof) -> str:
+    """What strict runs of one workload said."""
+    if not proof.passes:
+        return f"{proof.workload} does not pass with these {proof.kernels}: {proof.detail}"
+    told = f"{proof.workload} passes with exactly {plural(proof.kernels, 'kernel')}"
+    if proof.fails_without:
+        told += f", fails without any of {len(proof.fails_without)}"
+    if proof.passes_without:
+        told += f", passes also without {', '.join(proof.passes_without)}"
+    return told

@@ -1,0 +1,135 @@
+"""Counting FLOPs and bytes operator by operator, below autograd."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Iterator, List, Set
+
+
+def storage_key(tensor: Any) -> Any:
+    """What two tensors on the same memory have in common, fake ones too."""
+    return tensor.untyped_storage()._cdata  # noqa: SLF001  a fake storage has no data pointer
+
+
+def size_of(tensor: Any) -> int:
+    """Bytes of the elements that a tensor shows."""
+    return int(tensor.numel()) * int(tensor.element_size())
+
+
+def tensors_of(value: Any) -> List[Any]:
+    """The tensors in a nest of containers, each once."""
+    import torch
+    from torch.utils._pytree import tree_leaves
+
+    found = {id(one): one for one in tree_leaves(value) if isinstance(one, torch.Tensor)}
+    return list(found.values())
+
+
+@contextlib.contextmanager
+def saved_bytes(excluded: Set[Any]) -> Iterator[List[int]]:
+    """Bytes of the storages that autograd saves within, but for the excluded ones."""
+    import torch
+
+    known, total = set(excluded), [0]
+
+    def pack(tensor: Any) -> Any:
+        key = storage_key(tensor)
+        if key not in known:
+            known.add(key)
+            total[0] += int(tensor.untyped_storage().nbytes())
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        yield total
+
+
+def counting(parameters: Set[Any]) -> Any:
+    """A dispatch mode whose `tally` counts; `parameters` are storages that are read once.
+
+    It leaves torch.compile alone: an ordinary mode makes a compiled function eager for ever.
+    """
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    _teach_attention()
+
+    class _Mode(TorchDispatchMode):  # type: ignore[misc]
+        def __init__(self, tally: Tally) -> None:
+            super().__init__()
+            self.tally = tally
+
+        @classmethod
+        def ignore_compile_internals(cls) -> bool:
+            return True
+
+        def __torch_dispatch__(
+            self, op: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            kwargs = kwargs or {}
+            result = op(*args, **kwargs)
+            if not _is_view(op):
+                self.tally.count(op, args, kwargs, result)
+            return result
+
+    return _Mode(Tally(parameters))
+
+
+class Tally:
+    """What was counted; `used_bytes` are the parameters that were read, each once."""
+
+    def __init__(self, parameters: Set[Any]) -> None:
+        self.flops = 0
+        self.moved_bytes = 0
+        self.used_bytes = 0
+        self.largest_bytes = 0
+        self.uncounted: Set[str] = set()
+        self._parameters = set(parameters)
+
+    def count(self, op: Any, args: Any, kwargs: Any, result: Any) -> None:
+        """Count one call."""
+        from torch.utils.flop_counter import flop_registry
+
+        given, made = tensors_of((args, kwargs)), tensors_of(result)
+        moved = sum(map(size_of, given)) + sum(map(size_of, made))
+        if "embedding" in str(op):  # the rows that are looked up, not the table
+            moved = 2 * sum(map(size_of, made))
+            self.used_bytes += sum(map(size_of, made))
+        else:
+            self._use(given)
+        self.moved_bytes += moved
+        self.largest_bytes = max(self.largest_bytes, moved)
+        packet = op._overloadpacket  # noqa: SLF001  the registry's key
+        if packet in flop_registry:
+            self.flops += int(flop_registry[packet](*args, **kwargs, out_val=result))
+        else:
+            self.uncounted.add(str(op))
+
+    def _use(self, given: List[Any]) -> None:
+        for one in given:
+            key = storage_key(one)
+            if key in self._parameters:
+                self._parameters.discard(key)
+                self.used_bytes += int(one.untyped_storage().nbytes())
+
+
+def _is_view(op: Any) -> bool:
+    returns = op._schema.returns  # noqa: SLF001  torch's only word on it
+    return any(one.alias_info is not None and not one.alias_info.is_write for one in returns)
+
+
+def _teach_attention() -> None:
+    """The CPU's attention counted 0 FLOPs up to torch 2.13 (pytorch#195460)."""
+    import torch
+    from torch.utils import flop_counter as counter
+
+    forward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu  # noqa: SLF001
+    backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward  # noqa: SLF001
+
+    def of_forward(q: Any, k: Any, v: Any, *_args: Any, **_kwargs: Any) -> Any:
+        return counter.sdpa_flop_count(q, k, v)
+
+    def of_backward(g: Any, q: Any, k: Any, v: Any, *_args: Any, **_kwargs: Any) -> Any:
+        return counter.sdpa_backward_flop_count(g, q, k, v)
+
+    for op, formula in ((forward, of_forward), (backward, of_backward)):
+        if op not in counter.flop_registry:
+            counter.register_flop_formula(op)(formula)

@@ -1,0 +1,253 @@
+"""One operator in one dtype: every case through CPU float64, the CPU's own dtype and the device."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from functools import partial
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from .judge import FAILED, Judged, judge, worst
+from .planted import planted
+from .samples import Case, cases
+from .tensors import described, of_map, placed, sway, tensors_in, wider
+from .tolerances import OWN_DTYPE, TIED_INDICES, degenerate, untestable
+
+Line = Dict[str, Any]
+DIRECTIONS = ("forward", "backward")
+DRAWS = 3  # of moved inputs: one alone may be lucky
+
+
+class Plan(NamedTuple):
+    """What is run of every operator, and on which device."""
+
+    device: str
+    dtypes: Tuple[str, ...] = ("float32", "bfloat16")
+    sources: Tuple[str, ...] = ("opinfo", "noncontiguous", "edge", "special")
+    samples: int = 24
+    defect: Optional[str] = None
+
+
+class _Ran(NamedTuple):
+    """What one run left: results and gradients on the CPU, and whether it drew random numbers."""
+
+    forward: List[Any]
+    backward: List[Any]
+    random: bool
+
+
+class Tally:
+    """Verdicts of one operator and dtype in one direction, with the worst case kept."""
+
+    def __init__(self) -> None:
+        self.counts: Dict[str, Counter[str]] = {}
+        self.worst: Optional[Tuple[Judged, str, str]] = None
+        self.failing: Dict[str, int] = {}
+
+    def add(self, source: str, judged: Judged, call: str) -> None:
+        """Count a verdict, and keep the case when it is the gravest so far."""
+        self.counts.setdefault(source, Counter())[judged.verdict] += 1
+        before = self.worst
+        if before is None or _graver(judged, before[0]):
+            self.worst = (judged, source, call)
+
+    def line(self) -> Line:
+        """The counts by source, and the gravest case."""
+        assert self.worst is not None  # noqa: S101  it is asked only after add
+        judged, source, call = self.worst
+        return {
+            "counts": {name: dict(counts) for name, counts in self.counts.items()},
+            "verdict": judged.verdict,
+            "source": source,
+            "call": call,
+            "detail": judged.detail,
+            "error_device": _finite(judged.error_device),
+            "error_cpu": _finite(judged.error_cpu),
+        }
+
+
+def _finite(value: float) -> Optional[float]:
+    return value if math.isfinite(value) else None
+
+
+def _graver(one: Judged, other: Judged) -> bool:
+    """`untestable` is named only where nothing else happened."""
+    order = ("untestable", "strict", "drift", "timeout", "crash", "error", "WRONG")
+    return order.index(one.verdict) > order.index(other.verdict)
+
+
+def check_operator(name: str, op: Any, plan: Plan, emit: Callable[[Line], None]) -> None:
+    """Run the plan's cases of one operator; a line for each dtype and direction that was run.
+
+    A line of kind `begun` goes before each case, so that a crash can be laid at its door.
+    """
+    import torch
+
+    for dtype_name in plan.dtypes:
+        dtype = getattr(torch, dtype_name)
+        if dtype not in op.dtypes:
+            continue
+        tallies = {direction: Tally() for direction in DIRECTIONS}
+        reason = untestable(op.name)
+        if reason is None:
+            reason = _check_dtype(op, dtype, plan, tallies, emit)
+        if reason is not None:
+            tallies["forward"].add("opinfo", Judged("untestable", 0.0, 0.0, reason), "")
+        for direction, tally in tallies.items():
+            if tally.worst is not None:
+                emit(line_of(name, dtype_name, direction, tally))
+
+
+def line_of(operator: str, dtype: str, direction: str, tally: Tally) -> Line:
+    """The line of kind `check` that a tally makes."""
+    at = {"operator": operator, "dtype": dtype, "direction": direction}
+    return {"kind": "check", **at, **tally.line()}
+
+
+def _check_dtype(
+    op: Any, dtype: Any, plan: Plan, tallies: Dict[str, Tally], emit: Callable[[Line], None]
+) -> Optional[str]:
+    """Run the cases of one dtype; why there are none, or None."""
+    ran = 0
+    try:
+        for case in cases(op, dtype, plan.sources, plan.samples):
+            ran += 1
+            call = described((case.input, list(case.args), dict(case.kwargs)))
+            name = str(dtype).split(".")[-1]
+            emit({"kind": "begun", "dtype": name, "source": case.source, "call": call})
+            _check_case(op, dtype, plan, case, tallies, call)
+    except Exception as error:  # noqa: BLE001  sample functions raise what they like
+        return "its samples cannot be made: " + in_words(error)
+    return None if ran else "PyTorch has no samples for it"
+
+
+def _check_case(  # noqa: PLR0917
+    op: Any, dtype: Any, plan: Plan, case: Case, tallies: Dict[str, Tally], call: str
+) -> None:
+    """Three runs of one case, and a verdict in each direction."""
+    try:
+        low = _run(op, case, dtype, dtype, "cpu")
+    except Exception as error:  # noqa: BLE001  the CPU refuses: nothing to compare with
+        why = Judged("untestable", 0.0, 0.0, "the CPU refuses: " + in_words(error))
+        tallies["forward"].add(case.source, why, call)
+        return
+    no = "its result is random" if low.random else degenerate(op.name, case.args)
+    if no is not None:
+        tallies["forward"].add(case.source, Judged("untestable", 0.0, 0.0, no), call)
+        return
+    exact = _reference(op, case, dtype, low)
+    try:
+        with planted(plan.defect):
+            device = _run(op, case, dtype, dtype, plan.device)
+    except Exception as error:  # noqa: BLE001  whatever a backend throws is a verdict
+        tallies["forward"].add(case.source, Judged("error", 0.0, 0.0, in_words(error)), call)
+        return
+    swayed: Optional[List[_Ran]] = None
+    for direction in DIRECTIONS if low.backward else DIRECTIONS[:1]:
+        three = tuple(getattr(ran, direction) for ran in (device, low, exact))
+        judged = all_of(three, (), ties=op.name in TIED_INDICES)
+        if judged.verdict == "WRONG":  # rare, so that the fourth run costs nothing
+            swayed = _moved_runs(op, case, dtype, exact) if swayed is None else swayed
+            more = [getattr(ran, direction) for ran in swayed]
+            judged = all_of(three, more, ties=op.name in TIED_INDICES)
+        tallies[direction].add(case.source, judged, call)
+
+
+def _moved_runs(op: Any, case: Case, dtype: Any, exact: _Ran) -> List[_Ran]:
+    """Float64 runs of inputs moved by half a rounding; none where there is no such thing."""
+    import torch
+
+    wide = wider(dtype)
+    shift = float(torch.finfo(dtype).eps) / 2
+    found = []
+    for seed in range(DRAWS):
+        value, args, kwargs = of_map(partial(sway, low=dtype, shift=shift, seed=seed), case[1:4])
+        try:
+            ran = _run(op, Case(case.source, value, args, kwargs, case.unique), wide, wide, "cpu")
+        except Exception:  # noqa: BLE001, S112  outside of the domain, say
+            continue
+        shapes = [[each.shape for each in one.forward + one.backward] for one in (ran, exact)]
+        if shapes[0] == shapes[1]:
+            found.append(ran)
+    return found
+
+
+def _reference(op: Any, case: Case, dtype: Any, low: _Ran) -> _Ran:
+    """The float64 run; the CPU's own dtype where float64 is refused or is another question."""
+    if op.name in OWN_DTYPE:
+        return low
+    try:
+        exact = _run(op, case, dtype, wider(dtype), "cpu")
+    except Exception:  # noqa: BLE001  some operators exist in lower dtypes only
+        return low
+    alike = len(exact.forward) == len(low.forward) and len(exact.backward) == len(low.backward)
+    return exact if alike else low
+
+
+def _run(op: Any, case: Case, low: Any, dtype: Any, device: str) -> _Ran:
+    """Forward and, where a gradient is wanted, backward with a fixed cotangent."""
+    import torch
+    from torch.utils._pytree import tree_map
+
+    def move(leaf: Any) -> Any:
+        return placed(leaf, low, dtype, device) if isinstance(leaf, torch.Tensor) else leaf
+
+    value, args, kwargs = tree_map(move, (case.input, list(case.args), dict(case.kwargs)))
+    leaves = [each for each in tensors_in((value, args, kwargs)) if each.requires_grad]
+    torch.default_generator.manual_seed(3)  # torch.manual_seed asks every kind of device, slowly
+    before = torch.random.get_rng_state()
+    result = case.unique(op(value, *args, **kwargs))
+    random = not torch.equal(before, torch.random.get_rng_state())
+    outputs = tensors_in(result)
+    forward = [each.detach().cpu().clone() for each in outputs]
+    return _Ran(forward, _gradients(outputs, leaves, low, dtype), random)
+
+
+def _gradients(outputs: List[Any], leaves: List[Any], low: Any, dtype: Any) -> List[Any]:
+    """Gradients of all leaves, on the CPU; a leaf that has none leaves a gap of shape (0,)."""
+    import torch
+
+    wanted = [each for each in outputs if each.requires_grad]
+    if not wanted or not leaves:
+        return []
+    weights = [_cotangent(each, low, dtype) for each in wanted]
+    found = torch.autograd.grad(wanted, leaves, weights, allow_unused=True)
+    return [torch.empty(0) if each is None else each.detach().cpu() for each in found]
+
+
+def _cotangent(output: Any, low: Any, dtype: Any) -> Any:
+    """Numbers between 0.5 and 1.5 that the lower dtype holds exactly, the same in every run."""
+    import torch
+
+    del low, dtype
+    steps = (torch.arange(output.numel()) % 13).to(torch.float64) / 16 + 0.5
+    shaped = steps.reshape(output.shape).to(output.dtype)
+    return shaped.to(output.device)
+
+
+def all_of(three: Sequence[List[Any]], moved: Sequence[List[Any]], *, ties: bool) -> Judged:
+    """The worst verdict over all results of a call: the device's, the CPU's, float64's."""
+    device, low, exact = three
+    if len(device) != len(low):
+        detail = f"{len(device)} results instead of {len(low)}"
+        return Judged("WRONG", math.inf, 0.0, detail)
+    judged = [
+        judge(device[at], low[at], exact[at], [each[at] for each in moved])
+        for at in range(len(low))
+        if not ties or low[at].is_floating_point()
+    ]
+    if not judged:
+        return Judged("untestable", 0.0, 0.0, "only indices among equals")
+    gravest = worst([each.verdict for each in judged])
+    return next(each for each in judged if each.verdict == gravest)
+
+
+def in_words(error: BaseException) -> str:
+    """Type and first 200 characters of an error, on one line."""
+    words = " ".join(str(error).split())[:200]
+    return type(error).__name__ + (": " + words if words else "")
+
+
+def failed(line: Line) -> bool:
+    """Whether a check line is one that a person has to look at."""
+    return line["verdict"] in FAILED

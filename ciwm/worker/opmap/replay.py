@@ -1,0 +1,268 @@
+"""The workload's own calls, kept with their arguments on the CPU and played on the device.
+
+Captured above the backend and below autograd, so backward and optimizer calls are among them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import (
+    Any,
+    Callable,
+    Dict,
+    Iterable,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Tuple,
+)
+
+from .isolate import Limits, run_isolated
+from .judge import Judged
+from .one_operator import Tally, all_of, in_words, line_of
+from .tensors import described, of_map, placed, sway, tensors_in, wider
+from .tolerances import TIED_INDICES, UNINITIALISED
+
+CALL_BYTES = 64 << 20  # of one kept call's tensors
+KEPT_BYTES = 1 << 30  # of all kept calls
+CALLS_PER_OPERATOR = 6  # distinct ones
+_STRUCTURAL = frozenset(
+    [
+        "detach",
+        "alias",
+        "view",
+        "_unsafe_view",
+        "as_strided",
+        "expand",
+        "permute",
+        "transpose",
+        "t",
+        "slice",
+        "select",
+        "unsqueeze",
+        "squeeze",
+        "split",
+        "split_with_sizes",
+        "unbind",
+        "lift_fresh",
+        "diagonal",
+        "unfold",
+        "empty",
+        "zeros",
+        "ones",
+        "full",
+        "arange",
+        "scalar_tensor",
+    ]
+)
+
+
+class Call(NamedTuple):
+    """One call as it was made: the overload and its arguments, on the CPU."""
+
+    overload: Any
+    args: Tuple[Any, ...]
+    kwargs: Dict[str, Any]
+
+
+class Captured:
+    """The distinct calls of a workload, and how many were too large to keep."""
+
+    def __init__(self) -> None:
+        self.calls: Dict[str, List[Call]] = {}
+        self.counts: Counter[str] = Counter()
+        self.too_large = 0
+        self._seen: set[str] = set()
+        self._bytes = 0
+
+    def take(self, func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> None:
+        """Keep a call, unless its like is kept, or it is too large."""
+        name = str(func)
+        base = name.split(".")[1] if name.startswith("aten.") else ""
+        if not base or base in _STRUCTURAL or base in UNINITIALISED:
+            return
+        self.counts[name] += 1
+        key = name + described((args, kwargs))
+        mine = self.calls.setdefault(name, [])
+        if key in self._seen or len(mine) >= CALLS_PER_OPERATOR:
+            return
+        self._seen.add(key)
+        size = sum(each.numel() * each.element_size() for each in tensors_in((args, kwargs)))
+        if size > CALL_BYTES or self._bytes + size > KEPT_BYTES:
+            self.too_large += 1
+            return
+        self._bytes += size
+        mine.append(Call(func, *of_map(_kept, (args, kwargs))))
+
+
+def _kept(tensor: Any) -> Any:
+    return placed(tensor.detach(), tensor.dtype, tensor.dtype, "cpu")
+
+
+def capture(steps: Iterable[Callable[[], Any]], captured: Captured) -> None:
+    """Run the steps of a workload and keep its calls."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Capture(TorchDispatchMode):  # type: ignore[misc,unused-ignore]  torch is not typed here
+        @classmethod
+        def ignore_compile_internals(cls) -> bool:
+            """A mode without this turns torch.compile off for good."""
+            return True
+
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        ) -> Any:
+            del types
+            captured.take(func, args, kwargs or {})
+            return func(*args, **(kwargs or {}))
+
+    with Capture():
+        for step in steps:
+            step()
+
+
+def replay(
+    captured: Captured, device: str, emit: Callable[[Dict[str, Any]], None], limits: Limits
+) -> None:
+    """Play the kept calls on the device, an operator a task; a line of kind `check` for each."""
+    told: Dict[str, str] = {}
+
+    def work(task: str, send: Callable[[Dict[str, Any]], None]) -> None:
+        import warnings
+
+        warnings.simplefilter("ignore")
+        tally = Tally()
+        dtype = ""
+        for call in captured.calls[task]:
+            text = described((list(call.args), call.kwargs))
+            send({"task": task, "begun": text})
+            dtype = dtype or _dtype(call)
+            tally.add("workload", _check(call, device), text)
+        if tally.worst is not None:
+            send({"task": task, **line_of(task, dtype, "forward", tally)})
+
+    def passed(line: Dict[str, Any]) -> None:
+        task = line.pop("task")
+        if "begun" in line:
+            told[task] = line["begun"]
+        else:
+            emit(line)
+
+    def lost(task: str, verdict: str, detail: str) -> None:
+        tally = Tally()
+        tally.add("workload", Judged(verdict, 0.0, 0.0, detail), told.get(task, ""))
+        emit(line_of(task, _dtype(captured.calls[task][0]), "forward", tally))
+
+    tasks = [name for name, calls in captured.calls.items() if calls]
+    run_isolated(tasks, work, passed, lost, limits)
+
+
+def _dtype(call: Call) -> str:
+    for tensor in tensors_in((call.args, call.kwargs)):
+        if tensor.is_floating_point():
+            return str(tensor.dtype).split(".")[-1]
+    return "int64"
+
+
+def _check(call: Call, device: str) -> Judged:
+    """One verdict over everything the call returns and writes."""
+    base = call.overload._schema.name.split("::")[1]  # noqa: SLF001  there is no other name for it
+    translated = _for_any_device(call)
+    if translated is None:
+        return Judged("untestable", 0.0, 0.0, "an operator of the CPU alone")
+    try:
+        low, random = _run(translated, "cpu", exact=False)
+    except Exception as error:  # noqa: BLE001
+        return Judged("untestable", 0.0, 0.0, "the CPU refuses: " + in_words(error))
+    if random:
+        return Judged("untestable", 0.0, 0.0, "its result is random")
+    try:
+        made, _ = _run(translated, device, exact=False)
+    except Exception as error:  # noqa: BLE001
+        return Judged("error", 0.0, 0.0, in_words(error))
+    exact = _exact(translated, low)
+    ties = base in TIED_INDICES
+    judged = all_of((made, low, exact), (), ties=ties)
+    if judged.verdict == "WRONG":
+        judged = all_of((made, low, exact), _swayed(translated, exact), ties=ties)
+    return judged
+
+
+def _exact(call: Call, low: List[Any]) -> List[Any]:
+    try:
+        exact, _ = _run(call, "cpu", exact=True)
+    except Exception:  # noqa: BLE001  some exist in lower dtypes only
+        return low
+    return exact if [each.shape for each in exact] == [each.shape for each in low] else low
+
+
+def _swayed(call: Call, exact: Sequence[Any]) -> List[List[Any]]:
+    """Float64 results of arguments moved by half a rounding of their dtype."""
+    import torch
+
+    found = []
+    for seed in range(3):
+
+        def moved(tensor: Any, seed: int = seed) -> Any:
+            if not tensor.is_floating_point():
+                return tensor
+            return sway(tensor, tensor.dtype, float(torch.finfo(tensor.dtype).eps) / 2, seed)
+
+        args, kwargs = of_map(moved, (call.args, call.kwargs))
+        try:
+            results, _ = _run(Call(call.overload, args, kwargs), "cpu", exact=True)
+        except Exception:  # noqa: BLE001, S112  outside of the domain, say
+            continue
+        if [each.shape for each in results] == [each.shape for each in exact]:
+            found.append(results)
+    return found
+
+
+def _run(call: Call, device: str, *, exact: bool) -> Tuple[List[Any], bool]:
+    """What a call returns and writes, on the CPU, and whether it drew random numbers."""
+    import torch
+    from torch.utils._pytree import tree_map
+
+    def move(leaf: Any) -> Any:
+        if isinstance(leaf, torch.device):
+            return torch.device(device)
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        wide = exact and (leaf.is_floating_point() or leaf.is_complex())
+        return placed(leaf, leaf.dtype, wider(leaf.dtype) if wide else leaf.dtype, device)
+
+    args, kwargs = tree_map(move, (call.args, call.kwargs))
+    torch.default_generator.manual_seed(3)
+    before = torch.random.get_rng_state()
+    with torch.no_grad():
+        result = call.overload(*args, **kwargs)
+    random = not torch.equal(before, torch.random.get_rng_state())
+    written = _written(call.overload, args, kwargs)
+    return [each.detach().cpu().clone() for each in tensors_in((result, written))], random
+
+
+def _written(overload: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> List[Any]:
+    """The arguments an in-place or out operator writes to."""
+    found = []
+    for place, argument in enumerate(overload._schema.arguments):  # noqa: SLF001
+        alias = argument.alias_info
+        if alias is None or not alias.is_write:
+            continue
+        found.append(args[place] if place < len(args) else kwargs.get(argument.name))
+    return found
+
+
+def _for_any_device(call: Call) -> Optional[Call]:
+    """The call, its CPU-only operator replaced by what it stands for; None when nothing does."""
+    import torch
+
+    name = str(call.overload)
+    if name == "aten._scaled_dot_product_flash_attention_for_cpu.default":
+        # (query, key, value, dropout_p, is_causal, *, attn_mask, scale)
+        rest = list(call.args[3:]) + [0.0, False][len(call.args) - 3 :]
+        mask, scale = call.kwargs.get("attn_mask"), call.kwargs.get("scale")
+        whole = torch.ops.aten.scaled_dot_product_attention.default
+        return Call(whole, (*call.args[:3], mask, *rest), {"scale": scale})
+    return None if "for_cpu" in name or "mkldnn" in name else call
