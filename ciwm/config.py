@@ -281,6 +281,8 @@ class WorkloadConfig(Section):
     """Whether the last-level cache of CPU or accelerator is overwritten before each timed call."""
     timeout_s: float = Field(default=900, gt=0)
     """Seconds after which a launch counts as hung."""
+    launcher: str = ""
+    """What starts each launch on a node: "srun -N1 --gres=gpu:{devices}"; also {workload}."""
     imports_build: bool = True
     """false: its process only starts the build's programs, and loads nothing of it itself."""
 

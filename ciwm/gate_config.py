@@ -119,7 +119,7 @@ class GateConfig(Section):
     """What to do with a threshold that a calibration found too small for the machine."""
     family_alpha: float = Field(default=0.01, gt=0, lt=1)
     """The chance of any false alarm in a run."""
-    max_launches: int = Field(default=16, ge=4)
+    max_launches: int = Field(default=16, ge=4, le=10_000)
     """Launches a side and workload, at most."""
     on_inconclusive: OnDoubt = "warn"
     """`fail`: end with 3 when undecided."""

@@ -50,7 +50,7 @@ def measure(
     full.
     """
     refuse_unlistable(request.directory.absolute(), "the folder of the run")
-    host = measured_host(request.config, request.head.python, on_progress)
+    host = measured_host(request.config, request.head.python, on_progress, request.only)
     now = datetime.now(timezone.utc)
     plan, files = make_plan(request)
     for workload in selected(request.config, request.only):
@@ -88,7 +88,7 @@ def resume(
         raise UsageError(f"there is no run in {path}")
     with held(path) as directory:
         asked, plan = directory.request(SavedRequest), directory.plan()
-        host = measured_host(asked.config, asked.head.python, on_progress)
+        host = measured_host(asked.config, asked.head.python, on_progress, asked.only)
         refuse_changes(asked, asked.builds.items(), config, host)
         if budget_s is not None:
             asked = with_budget(asked, budget_s)

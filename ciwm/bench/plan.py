@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ciwm.bench.place import NO_MATRIX
 from ciwm.errors import ConfigError, UsageError
+from ciwm.launch.launcher import launcher_words
 from ciwm.launch.series import declared, family
 from ciwm.launch.workloads import WorkloadSource, changed_paths
 from ciwm.policy import by_policy_of
@@ -72,6 +73,7 @@ def check_workloads(
     files = WorkloadSource(repository, source)
     for workload in selected(config, only):
         files.files(workload)
+        launcher_words(workload)
         if workload.command is not None and "{out}" not in workload.command:
             raise ConfigError(
                 f"workload {workload.id}: its command is not told where to write its samples",

@@ -45,6 +45,11 @@ if TYPE_CHECKING:
 )
 @click.option("--offline", is_flag=True, help="Ask GitHub nothing; use what it told earlier.")
 @click.option(
+    "--fetch-missing",
+    is_flag=True,
+    help="Fetch file contents that a partial clone left out, from where it was cloned.",
+)
+@click.option(
     "--culprits",
     "culprits_s",
     metavar="SECONDS",
@@ -85,6 +90,7 @@ def command(
     as_markdown: bool,
     pulls: bool | None,
     offline: bool,
+    fetch_missing: bool,
     quiet: bool,
 ) -> int:
     """What a downstream carries, how far it is behind UPSTREAM, and what merging it would cost.
@@ -101,7 +107,8 @@ def command(
     next ones can be expected to take. Both are kept in the cache, so that the next report pays
     only for what is new.
 
-    Only reads: work tree, index, refs, configuration and object store stay as they are.
+    Only reads: work tree, index, refs, configuration and object store stay as they are, but for
+    what --fetch-missing adds to a partial clone.
 
     How our pull requests fare upstream is asked of GitHub, when [upstream] names its repository
     (github) and our authors, with the token in CIWM_TOKEN or GITHUB_TOKEN. What it told is kept,
@@ -129,15 +136,15 @@ def command(
     from ciwm.proc import interrupted_by_signals  # noqa: PLC0415
 
     asked = PullsAsked(wanted=pulls, offline=offline)
-    effort = _Effort(culprits_s, history, states or agent_file is not None)
+    effort = _Effort(culprits_s, history, states or agent_file is not None, fetch_missing)
     with interrupted_by_signals():
         report = _measure(upstream, downstream, config_file, effort, asked)
-    write_agent_report(report, agent_file)
+    written = write_agent_report(report, agent_file)
     _print(report, as_json=as_json, as_markdown=as_markdown)
     if (as_json or as_markdown) and not quiet:
         for note in (*(report.notes if report.partial else ()), *pulls_notes(report)):
             click.echo(f"warning: {note}", err=True)
-    return _exit_code(report) or asked.exit_code(report) or gate_exit_code(report)
+    return written or _exit_code(report) or asked.exit_code(report) or gate_exit_code(report)
 
 
 class _Effort(NamedTuple):
@@ -146,6 +153,7 @@ class _Effort(NamedTuple):
     culprits_s: float | None
     history: bool | None
     states: bool
+    fetch_missing: bool
 
     def history_s(self, config: SyncConfig) -> float | None:
         """Seconds to replay past syncs for; None when there shall be nothing of them."""
@@ -167,6 +175,7 @@ def _measure(
     repository = Repository.open(Path.cwd())
     config = _config(repository, config_file)
     culprits_s = effort.culprits_s
+    notes = _fetched(repository, upstream, downstream, config) if effort.fetch_missing else ()
     report = sync_report(
         repository,
         upstream,
@@ -177,7 +186,21 @@ def _measure(
         history_s=effort.history_s(config.sync),
         states=effort.states,
     )
+    if notes:
+        report = report.model_copy(update={"notes": (*notes, *report.notes)})
     return judged_report(asked.added(report, repository, config.upstream), config.sync)
+
+
+def _fetched(
+    repository: Repository, upstream: str | None, downstream: str, config: Config
+) -> tuple[str, ...]:
+    """Fetch what a partial clone lacks; what could not be had, in sentences."""
+    from ciwm.upstream.fetching import fetch_missing  # noqa: PLC0415
+
+    notes = fetch_missing(repository, upstream, downstream=downstream, config=config.upstream)
+    for note in notes:
+        click.echo(f"warning: {note}", err=True)
+    return notes
 
 
 def _config(repository: Repository, config_file: Path | None) -> Config:

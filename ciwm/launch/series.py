@@ -9,6 +9,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ciwm.errors import ConfigError
+from ciwm.launch.launcher import launcher_words
 from ciwm.records import Series
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ def check_workload(workload: WorkloadConfig) -> None:
             "process on one card",
             "start the processes by a command, with torchrun say",
         )
+    launcher_words(workload)
     if workload.python is not None:
         _check_measured(workload)
         _check_batch(workload)

@@ -12,6 +12,7 @@ from ciwm.launch.command import ResultError, read_samples
 from ciwm.launch.exits import Verdict, classify, shortened
 from ciwm.launch.files import cannot_write, make_folder, write_atomically
 from ciwm.launch.journal import Journal, read_journal
+from ciwm.launch.launcher import node_of
 from ciwm.launch.oom import oom_kills
 from ciwm.launch.sampling import watched
 from ciwm.launch.series import cases
@@ -76,6 +77,7 @@ def run_launch(order: Order, site: Site, limits: Limits) -> tuple[Launch, Journa
         warmup_iterations=journal.warmup_iterations,
         unsteady=tuple(journal.unsteady),
         samples=samples,
+        node=node_of(folder),
         **_watched(limits.sampler, folder, journal, ended.cpu_s, problems),
     )
     write_atomically(folder / RESULT, launch.model_dump_json() + "\n")

@@ -61,7 +61,7 @@ def _needed(op: str, workloads: list[str], calls: int, support: OpSupport | None
         subject=op,
         workloads=tuple(workloads),
         head=support.support if support else "",
-        sentence=f"{op} is newly needed by {_listed(workloads)} ({calls} calls){served}",
+        sentence=f"{op} is newly needed by {_listed(workloads)} ({_calls(calls)}){served}",
         lost=lost,
     )
 
@@ -78,7 +78,8 @@ def _classes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
         told = f"{one.op} was {old.support} on {one.target}, is {one.support}: {one.evidence}"
         if worse and one.support in ("fallback", "fallback-broken"):
             kind = "fallback new"
-            told = f"{one.op}, {one.calls} calls, was {old.support} on {one.target}: {one.evidence}"
+            how_often = _calls(one.calls)
+            told = f"{one.op}, {how_often}, was {old.support} on {one.target}: {one.evidence}"
         elif not worse and old.support in ("fallback", "fallback-broken"):
             kind = "fallback gone"
         yield MapChange.model_validate(
@@ -92,6 +93,10 @@ def _classes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
                 "lost": worse,
             }
         )
+
+
+def _calls(count: int) -> str:
+    return "1 call" if count == 1 else f"{count} calls"
 
 
 def _listed(names: list[str]) -> str:

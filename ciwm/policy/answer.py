@@ -79,7 +79,9 @@ def _passed(total: int, counts: Counter[SeriesOutcome]) -> str:
     tolerated = ", ".join(f"{counts[name]} {name}" for name in _BLOCKED_BY if counts[name])
     if tolerated:
         return f"{_count(total)}: {tolerated}, which the configuration does not let block"
-    return f"{_count(total)}, none worse by its threshold" + (f" ({others})" if others else "")
+    but = " but what is waived" if counts["waived"] else ""
+    aside = f" ({others})" if others else ""
+    return f"{_count(total)}, none{but} worse by its threshold{aside}"
 
 
 def _decides(verdict: SeriesVerdict, run: RunOutcome, config: GateConfig) -> bool:

@@ -8,7 +8,7 @@ from ciwm.policy.answer import headline, run_outcome
 from ciwm.policy.blocks import blocks
 from ciwm.policy.build_time import of_run
 from ciwm.policy.case import Case, declared_removed
-from ciwm.policy.confirmation import confirmation, confirmed, refuse_unlike, unconfirmed
+from ciwm.policy.confirmation import confirmation, confirmed, like, refuse_unlike, unconfirmed
 from ciwm.policy.figures import figures, middle, seen_figures, tail_figures
 from ciwm.policy.gone import gone_verdict, renames
 from ciwm.policy.outcomes import Outcome, outcome
@@ -50,6 +50,7 @@ def decide(
     notes: tuple[str, ...] = ()
     if second is not None:
         refuse_unlike(run, second)
+        second = like(run, second)
         other_watch = _watched(second, config)
         others = {case.series.key: case for case in _cases(second, other_watch)}
         notes = tuple(f"second run: {said}" for said in problems(second, other_watch, config, ()))
@@ -84,7 +85,7 @@ def _removed(run: Run, cases: list[Case], config: GateConfig) -> list[Series]:
 
 def _watched(run: Run, config: GateConfig) -> Watch:
     watch = Watch(run.plan, config)
-    for block in blocks(run.launches):
+    for block in blocks(sorted(run.launches, key=lambda launch: launch.number)):
         watch.add(block)
     return watch
 

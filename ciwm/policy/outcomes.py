@@ -93,6 +93,12 @@ def _void(case: Case) -> Outcome | None:
         return Outcome("void", f"{name}: the two sides cannot be compared: {case.incomparable}")
     if case.tally.broken:
         return Outcome("void", f"{name}: {case.tally.broken}")
+    if case.run.plan.order == "seeded" and case.tally.skipped_blocks:
+        return Outcome(
+            "void",
+            f"{name}: {case.tally.skipped_blocks} blocks before the last one are not in the run, "
+            "or not whole: to leave out what was seen could make any answer",
+        )
     if case.trial.verdict == "no ratio":
         return Outcome("void", f"{name}: {_no_ratio(case.trial)}")
     return None

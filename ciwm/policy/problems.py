@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ciwm.policy.device_remarks import remarks
 from ciwm.policy.first_guess import undetectable
+from ciwm.policy.oddities import oddities
 from ciwm.policy.thresholds import unused_rules
 from ciwm.policy.trial import GATED_TAIL
 from ciwm.policy.words import named, plain, proved
@@ -32,6 +33,7 @@ def problems(
         *remarks(run.launches),
         *_unplanned(run),
         *_order(run),
+        *oddities(run, watch),
         *_aggregates(run),
         *_tails(watch),
         *(f"{name}: absent on head, declared removed, not judged" for name in removed),

@@ -48,7 +48,7 @@ def _budgets(config: SyncConfig, known: Mapping[str, Figure]) -> Iterator[Budget
         if limit is None:
             continue
         figure = known[name]
-        over = figure.value is None or figure.value > limit
+        over = figure.value is None or figure.value > limit or figure.at_least
         yield BudgetLine(
             name=name,
             limit=limit,

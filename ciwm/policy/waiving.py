@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ciwm.waivers import Waiver
 
 _ROUNDING = 1e-9
+LONGEST_DAYS = 366  # that a waiver may hold without a remark
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,10 @@ def remarks(waivers: Waivers, verdicts: Iterable[SeriesVerdict]) -> Iterator[str
             f"the waiver of {plain(waiver.series)} {plain(waiver.metric)} ({plain(waiver.issue)})"
         )
         own = [v for v in found if waiver.covers(v.series, v.metric, v.workload)]
+        if len(own) > 1:
+            yield f"{name} covers {len(own)} series: one for each says what is accepted"
+        if (waiver.expires - waivers.today).days > LONGEST_DAYS:
+            yield f"{name} holds until {waiver.expires:%Y-%m-%d}: that is more than a year"
         if not own:
             yield f"{name} matches no series"
         elif recovered((waiver,), own):

@@ -62,7 +62,7 @@ class Watch:
         if not clean or not complete(launches) or (workload, block) in self._counted:
             return False
         self._counted.add((workload, block))
-        tally.kept_blocks += 1
+        tally.keep(launches)
         if self._plan.order == "seeded":
             tally.disordered_blocks += not in_order(launches, self._plan)
         for trial in self.of(workload):
@@ -76,7 +76,7 @@ class Watch:
             return True
         if (tally.kept_blocks + 1) * BLOCK > self._plan.max_launches:
             return True
-        if self._plan.purpose == "calibrate":
+        if self._plan.purpose == "calibrate" or tally.skipped_blocks:
             return False
         return all(trial.settled or trial.one_sided for trial in self.of(workload))
 

@@ -77,8 +77,9 @@ class Samples(Record):
 class Launch(Record):
     """One fresh worker process: where it stood in the plan, what it measured, how it ended.
 
-    `unsteady` are series whose times still fell when the longest warm-up was over. `telemetry` has
-    an entry for each card it ran on; `telemetry_problem` says why some of it is missing.
+    `node` is the one a launcher started it on. `unsteady` are series whose times still fell
+    when the longest warm-up was over. `telemetry` has an entry for each card it ran on;
+    `telemetry_problem` says why some of it is missing.
     """
 
     number: int
@@ -99,6 +100,7 @@ class Launch(Record):
     host: HostTelemetry | None = None
     telemetry_problem: str = ""
     log: str = ""
+    node: str = ""
 
 
 class Arm(Record):

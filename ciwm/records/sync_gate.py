@@ -31,7 +31,10 @@ class PinMove(Record):
 
 
 class BudgetLine(Record):
-    """One budget and what was found; None when it could not be measured, which is over as well."""
+    """One budget and what was found; None when it could not be measured, which is over as well.
+
+    So is a lower bound: what was found where contents are missing, as the sentence says.
+    """
 
     name: str
     limit: float

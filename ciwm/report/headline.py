@@ -169,16 +169,19 @@ def _is_speed(unit: str) -> bool:
 
 def _fine(verdict: Verdict) -> str:
     counts = {name: len(rows_of(verdict, name)) for name in ("improved", "waived", "new")}
-    compared = len(verdict.series) - counts["new"]
+    compared = len(verdict.series) - counts["new"] - counts["waived"]
+    waived = f"{counts['waived']} slower and waived" if counts["waived"] else ""
     if not compared:
-        return f"{plural(counts['new'], 'benchmark')} measured for the first time"
+        first = f"{plural(counts['new'], 'benchmark')} measured for the first time"
+        return ", ".join(part for part in (first if counts["new"] else "", waived) if part)
     asides = [
         f"{counts[name]} {words}"
-        for name, words in (("improved", "faster"), ("waived", "waived"), ("new", "new"))
+        for name, words in (("improved", "faster"), ("new", "new"))
         if counts[name]
     ]
     line = f"no slowdown in {plural(compared, 'benchmark')}"
-    return f"{line} ({', '.join(asides)})" if asides else line
+    line += f" ({', '.join(asides)})" if asides else ""
+    return f"{line}, {waived}" if waived else line
 
 
 def _sync_cost(sync: SyncReport | None, base: SyncReport | None) -> str:

@@ -132,7 +132,7 @@ def _sync(story: Story) -> None:
     with story.stage("sync"):
         effort = bump.config.sync
         pulls = effort.pulls and bump.config.upstream.github is not None
-        history_s = effort.wanted_history_s
+        history_s = max(effort.wanted_history_s, bump.base_config.sync.wanted_history_s)
         story.sync = sync_cost(
             bump, bump.upstream, bump.head, effort.culprits_s, history_s=history_s, pulls=pulls
         )

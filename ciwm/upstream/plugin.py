@@ -12,7 +12,7 @@ from ciwm.upstream.classes import path_classifier
 from ciwm.upstream.dates import committed_at, days_between
 from ciwm.upstream.drift.compare import compared, merged, worlds_of
 from ciwm.upstream.drift.extent import extent, unseen
-from ciwm.upstream.drift.index import no_collection
+from ciwm.upstream.drift.index import UNREAD, no_collection
 from ciwm.upstream.drift.prepare import Prepared, prepare
 from ciwm.upstream.drift.tree import GitTree
 from ciwm.upstream.names import readable_text
@@ -139,6 +139,7 @@ def _assembled(told: Told, now: datetime) -> SyncReport:
     target, lanes, results = told.target, told.lanes, told.results
     first, (ref, ours) = lanes[0], told.downstream
     commits, first_parent = _distance(first.side, target)
+    unread = _unread(told.prepared)
     notes = dict.fromkeys(note for result in results.values() for note in result.compared.notes)
     return SyncReport(
         generated_at=now,
@@ -163,11 +164,25 @@ def _assembled(told: Told, now: datetime) -> SyncReport:
         carried=None,
         overlap=None,
         conflicts=None,
-        notes=(*_notes(lanes, target), *notes, *told.prepared.notes),
+        partial=bool(unread),
+        notes=(*unread, *_notes(lanes, target), *notes, *told.prepared.notes),
         surface=extent(told.prepared.surface, results[first.name].worlds),
         lanes=tuple(_lane_record(lane, target, results[lane.name].compared) for lane in lanes),
         drift=merged({name: result.compared.findings for name, result in results.items()}),
         unseen=unseen(told.prepared, results[first.name].worlds),
+    )
+
+
+def _unread(prepared: Prepared) -> tuple[str, ...]:
+    """What of the sources was not here to be read."""
+    indexes = (*prepared.pins, prepared.target)
+    theirs = {path for index in indexes for path, why in index.unparsed.items() if why == UNREAD}
+    ours = [path for path, why in prepared.surface.unparsed.items() if why == UNREAD]
+    return tuple(
+        f"the contents of {len(paths):,} files of {whose} are missing here: what changed in or for "
+        "them is not told (a partial clone? --fetch-missing brings them)"
+        for whose, paths in (("upstream", theirs), ("the plugin", ours))
+        if paths
     )
 
 

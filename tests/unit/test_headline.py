@@ -56,7 +56,7 @@ def test_every_kind_of_bad_news_is_counted_and_doubt_comes_last() -> None:
         (("unchanged",), "No slowdown in 1 benchmark"),
         (
             ("unchanged", "improved", "waived", "new"),
-            "No slowdown in 3 benchmarks (1 faster, 1 waived, 1 new)",
+            "No slowdown in 2 benchmarks (1 faster, 1 new), 1 slower and waived",
         ),
         (("new", "new"), "2 benchmarks measured for the first time"),
         (

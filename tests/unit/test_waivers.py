@@ -120,6 +120,8 @@ def test_a_workload_that_fails_is_not_waived() -> None:
     [
         ({"reason": ""}, "waiver.0.reason: Field required"),
         ({"author": '""'}, "waiver.0.author"),
+        ({"reason": '"  "'}, "waiver.0.reason: must not be blank"),
+        ({"ceiling_pct": "1"}, "state ceiling or ceiling_pct, not both"),
         ({"issue": ""}, "waiver.0.issue"),
         ({"expires": '"never"'}, "waiver.0.expires"),
         ({"ceiling": ""}, "state one of ceiling and ceiling_abs"),

@@ -170,6 +170,8 @@ def test_a_folder_that_holds_a_run_of_four_is_not_overwritten(
     for names in (["--factor", *REVISIONS], ["main", "both"]):
         assert ciwm(["bench", *names, "--out", str(two.out)]) == 2
         assert "holds a run already" in capsys.readouterr().err
+    assert ciwm(["gate", str(two.out)]) == 2
+    assert "it has no base and head to judge" in capsys.readouterr().err
 
 
 def test_a_workload_changed_since_a_run_of_four_began_is_named(
