@@ -38,4 +38,9 @@ def measured_host(
     host = describe_host(config.bench.lock_clocks)
     if config.bench.devices == "cpu":
         return host.model_copy(update={"accelerators": (), "topology": ()})
-    return with_torch_devices(host, config.bench, python, say)
+    host = with_torch_devices(host, config.bench, python, say)
+    if config.bench.lock_clocks is not None and not any(
+        card.locked_sm_clock_mhz for card in host.accelerators
+    ):
+        say("[bench] lock_clocks: there is no NVIDIA card here, so no clock is held")
+    return host

@@ -17,6 +17,7 @@
  *   log /path                  where "lock CARD MIN MAX" and "reset CARD" are appended
  *   fail.nvmlInitWithFlags 18  a function that answers with an nvmlReturn_t
  *   1.fail.nvmlDeviceGetUUID 15
+ *   0.hang.nvmlDeviceGetPowerUsage 1     a function that does not return while this stands
  *
  * With FAKE_NVML_FROZEN the file is read once. A figure that is not in the file is "not supported", as on cards that lack it.
  */
@@ -102,6 +103,9 @@ static nvmlReturn_t card_fails(nvmlDevice_t device, const char *function)
 
     if (result != NVML_SUCCESS)
         return result;
+    snprintf(key, sizeof key, "%u.hang.%s", card_of(device), function);
+    while (failure(key))
+        usleep(10000);
     snprintf(key, sizeof key, "%u.fail.%s", card_of(device), function);
     return failure(key);
 }
