@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from ciwm import __version__
+from ciwm.errors import ConfigError
 from ciwm.opmap.coverage import Coverage, covered
 from ciwm.opmap.making import Making
 from ciwm.opmap.manifests import native_ops
@@ -27,12 +28,19 @@ if TYPE_CHECKING:
     from ciwm.opmap.subjects import Subject
 
 
+INTERPRETER_STAGES = frozenset({"correctness", "communication"})  # which ask the device, too
 WRONG = 1e-2  # between the null device and the CPU, which compute alike but for the order
 
 
 def make_map(request: MapRequest) -> WorkloadMap:
     """Run every stage that was asked for; what failed is in the map's problems."""
     found, left = subjects(request.config, request.only)
+    if not found and not left and not INTERPRETER_STAGES.issuperset(request.stages):
+        raise ConfigError(
+            "no workload is declared, so there is nothing to map",
+            "add one to ciwm.toml: [[map.workload]] with id, phase and model = 'file.py:build' "
+            "(docs/map.md)",
+        )
     making = Making(request, found)
     making.problems += [
         MapProblem(stage="census", workload=name, reason="invalid", detail=why)

@@ -174,6 +174,14 @@ def test_a_map_that_cannot_be_read_is_one_line(
     assert all("bad.json" in line for line in errors)
 
 
+def test_without_a_workload_the_way_to_declare_one_is_told(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (checkout / "ciwm.toml").write_text("")
+    assert run(["map", "run"]) == 2
+    assert "[[map.workload]]" in capsys.readouterr().err
+
+
 def test_unknown_names_are_told_with_what_there_is(
     checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
