@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
-from ciwm.config_section import Section, section_of
+from ciwm.config_section import Section, mistake, section_of
 from ciwm.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ def explained(error: ValidationError, source: str, whole: type[Section]) -> Conf
     where = ".".join(str(part) for part in first["loc"]) or "(top level)"
     if first["type"] == "extra_forbidden":
         return ConfigError(f"{source}: unknown key {where}", _suggestion(first["loc"], whole))
-    return ConfigError(f"{source}: {where}: {first['msg'].removeprefix('Value error, ')}")
+    return ConfigError(f"{source}: {where}: {mistake(first)}")
 
 
 def _suggestion(where: tuple[int | str, ...], whole: type[Section]) -> str:
@@ -43,6 +43,7 @@ def _suggestion(where: tuple[int | str, ...], whole: type[Section]) -> str:
 
 def _keys(section: type[Section]) -> list[str]:
     """The keys of a table, and the readable forms of those with a unit."""
-    readable = ("threshold_pct", "threshold_p99_pct", "ceiling_pct", "budget_s")
+    readable = {"threshold_pct", "threshold_p99_pct", "ceiling_pct", "build_growth_pct"}
+    readable |= {"budget_s", "build_limit_s", "build_growth_floor_s"}
     names = list(section.model_fields)
     return [*names, *(name.rpartition("_")[0] for name in names if name in readable)]

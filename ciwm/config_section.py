@@ -42,6 +42,7 @@ def with_percent(data: Any, name: str = "threshold") -> Any:
     if not isinstance(data, dict) or name not in data:
         return data
     value = data[name]
+    _refuse_twice(data, name, f"{name}_pct")
     if isinstance(value, str):
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*%\s*", value)
         if match is None:
@@ -50,15 +51,34 @@ def with_percent(data: Any, name: str = "threshold") -> Any:
     return {**{k: v for k, v in data.items() if k != name}, f"{name}_pct": value}
 
 
-def with_seconds(data: Any) -> Any:
+def with_seconds(data: Any, name: str = "budget") -> Any:
     """Accept budget = "20min" beside budget_s = 1200."""
-    if not isinstance(data, dict) or "budget" not in data:
+    if not isinstance(data, dict) or name not in data:
         return data
-    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h)\s*", str(data["budget"]))
+    _refuse_twice(data, name, f"{name}_s")
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*(s|min|h)\s*", str(data[name]))
     if match is None:
-        raise ValueError(f'budget is a time such as "20min", not {data["budget"]!r}')
+        raise ValueError(f'{name} is a time such as "20min", not {data[name]!r}')
     seconds = float(match[1]) * _SECONDS[match[2]]
-    return {**{k: v for k, v in data.items() if k != "budget"}, "budget_s": seconds}
+    return {**{k: v for k, v in data.items() if k != name}, f"{name}_s": seconds}
+
+
+def _refuse_twice(data: dict[str, Any], *names: str) -> None:
+    if all(name in data for name in names):
+        raise ValueError(f"state {' or '.join(names)}, not both")
+
+
+def mistake(error: Any) -> str:
+    """What is wrong with one value, of an error that pydantic details, as TOML has it."""
+    where = ".".join(str(part) for part in error["loc"])
+    if error["type"] == "tuple_type" and isinstance(error["input"], dict):
+        return f"there may be several: write [[{where}]], in two brackets"
+    known = {
+        "tuple_type": "write a list, in [brackets]",
+        "model_type": "it is a table, not a value",
+    }
+    told: str = error["msg"].removeprefix("Value error, ")
+    return known.get(error["type"], told)
 
 
 def read_toml(data: bytes, source: str) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class HygieneConfig(Section):
 
     squashed: a sync with one parent whose ancestry nothing makes up for;
     markers: conflict markers in files that the downstream changed;
-    evil: the newest sync has edits outside of its conflicts;
+    evil: the newest sync has edits outside of its conflicts (as a check to fail on, it replays it);
     pin: the pin was last moved to an older upstream commit.
     """
 
@@ -89,9 +89,16 @@ class SyncConfig(Section):
     """Seconds, about, for the upstream commits that bring the conflicts."""
     history_s: float = Field(default=0, ge=0)
     """Seconds, about, for replaying past syncs that are not known yet."""
+    pulls: bool = False
+    """Whether `ciwm ci` asks GitHub how ours fare upstream; needs [upstream] github."""
     budget: BudgetConfig = BudgetConfig()
     """The most that is allowed; what is not stated has no limit."""
     hygiene: HygieneConfig = HygieneConfig()
     """Which bad form counts like a budget that is overrun."""
     rating: RatingConfig = RatingConfig()
     """What counts as much debt."""
+
+    @property
+    def wanted_history_s(self) -> float:
+        """Seconds for past syncs: enough for the newest one, where a check is to look at it."""
+        return max(self.history_s, 1.0 if "evil" in self.hygiene.fail_on else 0.0)

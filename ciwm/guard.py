@@ -6,7 +6,7 @@ setsid or daemonises is still found and killed: when the command ends, when told
 the controller dies, by SIGKILL too (its pidfd becomes readable, or the request pipe ends).
 
 fd 0  the request (see `read_request`), then `T` to stop; end of file means that nobody listens
-fd 1  the report: `pid N`, then `ended STATUS SECONDS PEAK_BYTES REASON`;
+fd 1  the report: `pid N`, then `ended STATUS SECONDS PEAK_BYTES REASON CPU_SECONDS`;
       or `error ERRNO cwd|command`
 fd 2  the log, which is both outputs of the command
 """
@@ -284,9 +284,10 @@ def main() -> None:
     report(f"pid {pid}")
     watch = Watch(pid, request, wake)
     watch.until_nothing_is_left()
-    peak_bytes = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    peak_bytes, cpu_s = used.ru_maxrss * 1024, used.ru_utime + used.ru_stime
     status = -signal.SIGKILL if watch.status is None else watch.status
-    report(f"ended {int(status)} {watch.duration_s} {peak_bytes} {watch.reason}")
+    report(f"ended {int(status)} {watch.duration_s} {peak_bytes} {watch.reason} {cpu_s}")
 
 
 if __name__ == "__main__":

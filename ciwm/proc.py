@@ -57,13 +57,15 @@ End = Literal["exited", "timeout", "interrupted"]
 class Ended:
     """How a child ended: its status (negative: the signal), how long it ran, and who ended it.
 
-    `peak_rss_bytes` is the resident set of the largest single process the command started.
+    `peak_rss_bytes` is the resident set of the largest single process the command started, `cpu_s`
+    the CPU time of all of them.
     """
 
     status: int
     duration_s: float
     end: End
     peak_rss_bytes: int
+    cpu_s: float = 0.0
 
 
 def stripped_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -221,10 +223,10 @@ class _Guard:
         """What the guard reported at last."""
         for line in self._report.split(b"\n"):
             if line.startswith(b"ended "):
-                _, status, duration_s, peak, reason = line.split()
+                _, status, duration_s, peak, reason, cpu_s = line.split()
                 if reason == b"stopped" and end == "exited":
                     end = "interrupted"  # somebody sent the guard SIGTERM: systemd, a runner
-                return Ended(int(status), float(duration_s), end, int(peak))
+                return Ended(int(status), float(duration_s), end, int(peak), float(cpu_s))
         status_of_guard = self._process.returncode
         if status_of_guard < 0:  # killed, and the command with it (its parent-death signal)
             if self.pid is not None:

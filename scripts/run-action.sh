@@ -48,8 +48,10 @@ case ${CIWM_COMMAND:-ci} in
   bench) arguments=(ci --only bench) ;;
   publish) arguments=(publish) ;;
   bump-preview) arguments=(bump-preview) ;;
+  merge) arguments=(merge) ;;
   publish-preview) arguments=(publish --issue) ;;
-  *) fail "no such command: the input command is ci, sync-report, bench, publish, bump-preview or publish-preview" ;;
+  respond) arguments=(respond) ;;
+  *) fail "no such command: the input command is ci, sync-report, bench, publish, bump-preview, publish-preview, merge or respond" ;;
 esac
 
 executable=${CIWM_EXECUTABLE:-}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any
 
 from ciwm.records import (
@@ -14,6 +14,7 @@ from ciwm.records import (
     Calibration,
     Environment,
     FactorialRun,
+    HostTelemetry,
     Launch,
     LaunchCount,
     Plan,
@@ -31,8 +32,14 @@ from ciwm.records import (
     Verdict,
     WayOut,
 )
+from ciwm.records.closing import Closing
+from ciwm.records.coverage import Coverage, SideCoverage, UncoveredLines
 from ciwm.records.factorial import FactorialLaunch, Part, SeriesAttribution
+from ciwm.records.pipeline import PipelineFigures, StageFigures, WorkflowFigures
+from ciwm.records.probe import ProbeFigure, Probes, Sick
+from ciwm.records.ranks import CollectiveSeries, RankSamples, ScalingGroup, ScalingPoint
 from ciwm.records.sync import (
+    Additive,
     Ahead,
     Behind,
     Carried,
@@ -40,13 +47,16 @@ from ciwm.records.sync import (
     ClassCost,
     ConflictedFile,
     Conflicts,
+    Deleted,
     Downstream,
     Hunk,
+    Intrusive,
     Overlap,
     Shape,
     Upstream,
 )
 from ciwm.records.sync_pulls import IncomingPull, OpenPull, Pulls, Share, Within
+from ciwm.records.trend import Trend, TrendPoint
 from ciwm.report.headline import headline
 from tests.map_examples import manifest, map_diff, workload_map
 
@@ -88,9 +98,11 @@ def environment(**changes: Any) -> Environment:
                 power_limit_w=700.0,
                 ecc=True,
                 mig=False,
+                locked_sm_clock_mhz=1965,
             )
             for index in range(2)
         ),
+        "topology": ("0: PCIe 5 x16", "1: PCIe 5 x16", "0-1: NVLink x18"),
         "cpu_model": "Intel(R) Xeon(R) Platinum 8480C",
         "cpu_count": 16,
         "memory_bytes": 137_438_953_472,
@@ -181,19 +193,59 @@ def launch(
         detail="" if exit_reason == "ok" else "RuntimeError: no kernel for fp8_e5m2",
         warmup_iterations=3,
         samples=(Samples(series=name, metric="step_time", values=tuple(values)),),
+        ranks=ranks(name, values) if number == 0 else (),
+        cards=(0,),
+        node="node-1",
         telemetry=(
             Telemetry(
                 accelerator=0,
+                vendor="nvidia",
+                readings=172,
                 sm_clock_min_mhz=1830,
                 sm_clock_max_mhz=1980,
+                sm_clock_busy_mhz=1965,
+                sm_clock_locked_mhz=1965,
+                memory_clock_min_mhz=3201,
+                memory_clock_max_mhz=3201,
                 temperature_max_c=71,
                 power_max_w=641.5,
+                utilisation_mean_pct=93.5,
                 memory_max_bytes=84_000_000_000,
                 throttle_reasons=("sw_power_cap",),
                 foreign_pids=(4121,),
+                foreign_names=("dcgm-exporter",),
+                unattributed_pids=(88,),
+                ecc_corrected=0,
+                ecc_uncorrected=0,
+                xids=(63,),
             ),
         ),
+        host=HostTelemetry(
+            readings=35,
+            busy_mean_pct=12.5,
+            busy_max_pct=40.0,
+            steal_mean_pct=0.0,
+            steal_max_pct=0.5,
+            other_cpus=0.25,
+            frequency_min_mhz=3250.0,
+            frequency_max_mhz=3700.0,
+            throttled_s=0.0,
+            thermal_throttles=0,
+        ),
+        telemetry_problem="accelerator 1: GPU is lost",
         log=f"launches/{number:04d}.log",
+    )
+
+
+def ranks(name: str, values: Sequence[float]) -> tuple[RankSamples, ...]:
+    """Two ranks of a launch, of which the second waits for the first."""
+    return tuple(
+        RankSamples(
+            rank=rank,
+            host="gpu-7",
+            samples=(Samples(series=name, metric="step_time", values=each),),
+        )
+        for rank, each in enumerate((tuple(values), tuple(values)))
     )
 
 
@@ -223,6 +275,28 @@ def run(**changes: Any) -> Run:
             workloads=("decode-8b",),
             workloads_from=revision("head"),
             touched_workloads=("decode-8b",),
+            collectives=(
+                CollectiveSeries(
+                    series="nvlink/op=all_reduce,bytes=1024,dtype=float32",
+                    operation="all_reduce",
+                    dtype="float32",
+                    size_bytes=1024,
+                    ranks=8,
+                    peak_gb_s=450.0,
+                    peak_source="declared: the data sheet",
+                ),
+            ),
+            scaling=(
+                ScalingGroup(
+                    id="train",
+                    kind="weak",
+                    metric="step_time",
+                    points=(
+                        ScalingPoint(workload="train-1", ranks=1),
+                        ScalingPoint(workload="train-8", ranks=8),
+                    ),
+                ),
+            ),
         ),
         "base": Arm(revision=revision("base"), build=build("base"), environment=environment()),
         "head": Arm(revision=revision("head"), build=build("head"), environment=environment()),
@@ -308,6 +382,9 @@ def sync(**changes: Any) -> SyncReport:
             binaries=1,
             lines_added=5120,
             lines_removed=388,
+            additive=Additive(files=41, lines_added=4210),
+            intrusive=Intrusive(files=30, lines_added=910, lines_removed=327),
+            deleted=Deleted(files=2, lines_removed=61),
             classes=(
                 ClassCost(name="kernels", files=21, lines_added=3310, lines_removed=12),
                 ClassCost(name="tests", files=18, lines_added=940, lines_removed=31),
@@ -593,6 +670,31 @@ def bump(**changes: Any) -> BumpReport:
     return BumpReport(**{"headline": line, **told})
 
 
+def coverage(**changes: Any) -> Coverage:
+    """Tests reach a little more than at base, and not all of the change."""
+    fields: dict[str, Any] = {
+        "base": SideCoverage(files=("coverage.json",), lines=10_400, covered=8_412),
+        "head": SideCoverage(files=("coverage.json",), lines=10_512, covered=8_598),
+        "changed": 96,
+        "changed_covered": 79,
+        "uncovered": (
+            UncoveredLines(path="vllm_npu/attention.py", ranges=((118, 129), (144, 144))),
+            UncoveredLines(path="vllm_npu/sampler.py", ranges=((31, 34),)),
+        ),
+    }
+    return Coverage(**{**fields, **changes})
+
+
+def trend(name: str = "decode-8b[batch=1]", count: int = 8) -> Trend:
+    """A series that was quiet at 12.5 ms, day after day."""
+    values = [0.0125 * (1 + 0.004 * ((7 * day) % 5 - 2)) for day in range(count)]
+    points = tuple(
+        TrendPoint(sha=f"{day:x}" * 40, at=WHEN - timedelta(days=count - day), value=value)
+        for day, value in enumerate(values)
+    )
+    return Trend(series=name, metric="step_time", points=points)
+
+
 def calibration(**changes: Any) -> Calibration:
     """A machine on which one series' threshold is detected, and the other's is not."""
     known = {"workload": "decode-8b", "unit": "s", "better": "lower", "threshold_pct": 3.0}
@@ -693,6 +795,58 @@ def attribution() -> Attribution:
 
 
 # in the order of ciwm.records.FILES
+def probes() -> Probes:
+    """One card's figures, one of them worse than the others of its name have."""
+    return Probes(
+        at=WHEN,
+        environment=environment(),
+        figures=(
+            ProbeFigure(
+                accelerator=0,
+                what="matmul",
+                dtype="bfloat16",
+                unit="op/s",
+                better="higher",
+                median=7.16e14,
+                values=(7.15e14, 7.16e14, 7.17e14),
+            ),
+            ProbeFigure(
+                accelerator=0,
+                what="launch",
+                unit="s",
+                better="lower",
+                median=2.4e-6,
+                values=(2.3e-6, 2.4e-6, 2.6e-6),
+            ),
+        ),
+        unprobed=("matmul float8_e4m3fn: not supported on this device",),
+        sick=(Sick(accelerator=0, figure="launch", share=0.81, than="the other NVIDIA H200 have"),),
+    )
+
+
+def pipeline() -> PipelineFigures:
+    """One workflow with a stage, and failures."""
+    return PipelineFigures(
+        at=WHEN,
+        repository="vllm-npu/vllm-npu",
+        branch="main",
+        asked=50,
+        found=41,
+        workflows=(
+            WorkflowFigures(
+                workflow="CI",
+                runs=40,
+                failed=3,
+                left_out=1,
+                p50_s=912.0,
+                p90_s=1180.5,
+                stages=(StageFigures(stage="build", jobs=40, failed=1, p50_s=401.0, p90_s=455.2),),
+                failures={"build": 1, "test": 2},
+            ),
+        ),
+    )
+
+
 ONE_OF_EACH: tuple[RecordFile, ...] = (
     environment(),
     failed_build(),
@@ -710,6 +864,17 @@ ONE_OF_EACH: tuple[RecordFile, ...] = (
             said="pass",
             found="fail",
         ),
+        coverage=coverage(),
+        trends=(trend(count=2),),
+        closing=(
+            Closing(
+                series="decode-8b[batch=8]",
+                metric="step_time",
+                issue="https://github.com/acme/vllm-npu/issues/12",
+                expires=date(2026, 8, 31),
+                why="it expired on 2026-08-31",
+            ),
+        ),
     ),
     calibration(),
     factorial_run(),
@@ -717,4 +882,6 @@ ONE_OF_EACH: tuple[RecordFile, ...] = (
     workload_map(),
     manifest(),
     map_diff(),
+    probes(),
+    pipeline(),
 )

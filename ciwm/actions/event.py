@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ciwm.actions.comment import CheckAsked, IssueComment, check_asked, issue_comment
 from ciwm.actions.payload import Payload, read_payload
 from ciwm.actions.workflow_run import WorkflowRun, workflow_run
 from ciwm.errors import UsageError
@@ -51,6 +52,8 @@ class Event:
     after: str | None
     run_url: str | None
     workflow_run: WorkflowRun | None = None
+    comment: IssueComment | None = None
+    check: CheckAsked | None = None
 
 
 def read_event(variables: Mapping[str, str]) -> Event:
@@ -77,6 +80,8 @@ def read_event(variables: Mapping[str, str]) -> Event:
         after=after,
         run_url=_run_url(variables),
         workflow_run=workflow_run(payload) if name == "workflow_run" else None,
+        comment=issue_comment(payload) if name == "issue_comment" else None,
+        check=check_asked(payload) if name == "check_run" else None,
     )
 
 

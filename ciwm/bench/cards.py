@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING
 
 from ciwm.errors import DeviceError
-from ciwm.launch.locks import CPU, card_lock
+from ciwm.launch.locks import CPU, card_lock, card_name
 
 if TYPE_CHECKING:
     import threading
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from ciwm.config import WorkloadConfig
     from ciwm.records import Accelerator, Environment
+
+# variables that let some of a vendor's devices through, by their index
+BY_INDEX = {"npu": "ASCEND_RT_VISIBLE_DEVICES", "xpu": "ZE_AFFINITY_MASK"}
 
 
 @contextlib.contextmanager
@@ -28,7 +31,7 @@ def alone_on(
 
     `deadline` is monotonic time. Raises DeviceError when one is not free by then.
     """
-    names = sorted(f"{card.vendor}-{card.uuid or card.index}" for card in cards) or [CPU]
+    names = sorted(map(card_name, cards)) or [CPU]
     with contextlib.ExitStack() as stack:
         yield [
             stack.enter_context(
@@ -44,8 +47,11 @@ def alone_on(
 
 
 def cards_for(workload: WorkloadConfig, host: Environment) -> tuple[Accelerator, ...]:
-    """The cards a workload runs on, none on a host without; DeviceError when it needs more."""
-    cards = host.accelerators
+    """The cards a workload runs on, none on a host without; DeviceError when it needs more.
+
+    Those of another node are its launcher's to give.
+    """
+    cards = () if workload.launcher else host.accelerators
     if cards and workload.devices > len(cards):
         raise DeviceError(
             f"workload {workload.id} needs {workload.devices} cards; this host shows {len(cards)}",
@@ -54,8 +60,21 @@ def cards_for(workload: WorkloadConfig, host: Environment) -> tuple[Accelerator,
     return cards[: workload.devices]
 
 
+def watched_hz(workload: WorkloadConfig, hz: float) -> float:
+    """Readings a second of this machine; none of one that a launcher may not even use."""
+    return 0.0 if workload.launcher else hz
+
+
 def hidden(cards: Sequence[Accelerator], host: Environment) -> dict[str, str]:
-    """What hides the cards that are not locked from a launch."""
-    names = [card.uuid or "" for card in cards if card.vendor == "nvidia"]
-    hide = len(cards) < len(host.accelerators) and all(names)
-    return {"CUDA_VISIBLE_DEVICES": ",".join(names)} if hide and names else {}
+    """What hides the cards that are not locked from a launch; nothing where all are."""
+    if not cards or len(cards) >= len(host.accelerators):
+        return {}
+    vendor = cards[0].vendor
+    if vendor == "nvidia":
+        names = [card.uuid or "" for card in cards]
+        return {"CUDA_VISIBLE_DEVICES": ",".join(names)} if all(names) else {}
+    indices = ",".join(str(card.index) for card in cards)
+    if vendor == "amd":  # HIP counts what ROCr lets through
+        renumbered = ",".join(map(str, range(len(cards))))
+        return {"ROCR_VISIBLE_DEVICES": indices, "HIP_VISIBLE_DEVICES": renumbered}
+    return {BY_INDEX[vendor]: indices} if vendor in BY_INDEX else {}

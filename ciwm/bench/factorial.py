@@ -4,53 +4,42 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ciwm.bench.block import describe
-from ciwm.bench.cards import alone_on, cards_for, hidden
+from ciwm.bench.cards import alone_on, cards_for, hidden, watched_hz
+from ciwm.bench.factorial_request import UNDER_WAY, begun, saved_factorial
+from ciwm.bench.host import measured_host
 from ciwm.bench.plan import selected
-from ciwm.bench.run_directory import held, refuse_used
-from ciwm.devices import describe_host
+from ciwm.bench.run_directory import FACTORIAL, held, refuse_used
+from ciwm.bench.saved_request import SavedFactorial, refuse_changes, with_budget
 from ciwm.errors import BuildError, DeviceError
+from ciwm.launch.clocks import held_clocks
 from ciwm.launch.files import refuse_unlistable, write_atomically
+from ciwm.launch.sampling import sampler
 from ciwm.launch.series import family
 from ciwm.launch.worker_job import Order, Site
 from ciwm.launch.worker_process import Limits, run_launch
 from ciwm.launch.workloads import WorkloadSource
-from ciwm.records import Arm
+from ciwm.policy.blocks import failed
+from ciwm.records import read_record
 from ciwm.records.factorial import FactorialLaunch, FactorialRun
 from ciwm.stats.factorial import CELLS, factorial_order
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator
 
+    from ciwm.bench.factorial_request import FactorialRequest
     from ciwm.bench.run_directory import RunDirectory
     from ciwm.config import Config, WorkloadConfig
-    from ciwm.git import Repository
-    from ciwm.records import BuildRecord, Environment, Revision
+    from ciwm.records import Launch
     from ciwm.stats.factorial import Cell
 
-FILE = "factorial.json"
 FAILURES = 2  # blocks of a workload that did not end well: more of them would not either
 INTERRUPTED, DONE = "interrupted", "every workload has had all its launches"
-
-
-@dataclass(frozen=True)
-class FactorialRequest:
-    """What to measure; the number of launches of each combination and the budget are the gate's."""
-
-    repository: Repository
-    config: Config
-    builds: Mapping[Cell, BuildRecord]
-    factors: tuple[str, str]
-    workloads_from: Revision
-    directory: Path
-    seed: int
-    only: tuple[str, ...] = ()
 
 
 def measure_factorial(
@@ -67,56 +56,85 @@ def measure_factorial(
             raise BuildError(f"{build.revision.ref} did not build ({build.status})", build.log)
     refuse_used(request.directory)
     workloads = selected(request.config, request.only)
-    tests = family(workloads, request.config.gate)
+    family(workloads, request.config.gate)
     source = WorkloadSource(request.repository, request.workloads_from)
     files = tuple(path for one in workloads for path in source.files(one))
     with held(request.directory) as directory:
         for cell in CELLS:
             source.materialise(files, _copy(directory, cell))
-        run = FactorialRun(
-            id=f"{datetime.now(timezone.utc):%Y%m%dT%H%M%SZ}-2x2",
-            started_at=datetime.now(timezone.utc),
-            seed=request.seed,
-            factors=request.factors,
-            max_launches=request.config.gate.max_launches,
-            family=tests,
-            workloads=tuple(one.id for one in workloads),
-            workloads_from=request.workloads_from,
-            arms=_arms(request, host := describe_host()),
-            complete=False,
-            stopped_because="not ended yet",
-        )
-        return _Measuring(request, directory, run, host, stop, on_progress).run()
+        host = measured_host(request.config, request.builds["both"].python, on_progress)
+        asked = saved_factorial(request, host)
+        measuring = _Measuring(directory, asked, stop, on_progress)
+        measuring.wrote(measuring.record)
+        directory.begin(asked)
+        return measuring.run()
 
 
-def _arms(request: FactorialRequest, host: Environment) -> dict[Cell, Arm]:
-    return {
-        cell: Arm(
-            revision=request.builds[cell].revision, build=request.builds[cell], environment=host
-        )
-        for cell in CELLS
-    }
+def resume_factorial(
+    path: Path,
+    *,
+    stop: threading.Event,
+    on_progress: Callable[[str], None],
+    config: Config | None = None,
+    budget_s: float | None = None,
+) -> FactorialRun:
+    """Continue an interrupted run of four builds; raises what `measure.resume` does.
+
+    Blocks that were interrupted are drawn anew; `budget_s` replaces the budget, of which the
+    launches so far are spent.
+    """
+    with held(path) as directory:
+        asked = directory.request(SavedFactorial)
+        host = measured_host(asked.config, asked.builds["both"].python, on_progress)
+        refuse_changes(asked, asked.builds.items(), config, host)
+        if budget_s is not None:
+            asked = with_budget(asked, budget_s)
+        if (done := read_record(path / FACTORIAL, FactorialRun)).complete:
+            on_progress(f"{path}: this run is complete")
+            return done
+        measuring = _Measuring(directory, asked, stop, on_progress)
+        measuring.restore(directory.launches())
+        return measuring.run()
 
 
 def _copy(directory: RunDirectory, cell: Cell) -> Path:
     return directory.path.resolve() / "workloads" / cell
 
 
-@dataclass
 class _Measuring:
     """One run under way."""
 
-    request: FactorialRequest
-    directory: RunDirectory
-    record: FactorialRun
-    host: Environment
-    stop: threading.Event
-    say: Callable[[str], None]
-    launches: list[FactorialLaunch] = field(default_factory=list)
-    failures: Counter[str] = field(default_factory=Counter)
+    def __init__(
+        self,
+        directory: RunDirectory,
+        asked: SavedFactorial,
+        stop: threading.Event,
+        say: Callable[[str], None],
+    ) -> None:
+        self.directory = directory
+        self.asked = asked
+        self.config = asked.config
+        self.workloads = selected(self.config, asked.only)
+        self.record = begun(asked, self.config)
+        self.stop = stop
+        self.say = say
+        self.launches: list[FactorialLaunch] = []
+        self.failures: Counter[str] = Counter()
+        self._settled: set[tuple[str, int]] = set()  # blocks that need not be drawn again
+        self._attempts: Counter[tuple[str, int]] = Counter()
+        self._ran: Counter[tuple[str, int, int]] = Counter()  # launches of an attempt
+        self._last_number = 0
+        self._deadline = time.monotonic() + self.config.gate.budget_s
 
-    def __post_init__(self) -> None:
-        self._deadline = time.monotonic() + self.request.config.gate.budget_s
+    def restore(self, launches: Iterable[Launch]) -> None:
+        """Take over what an interrupted run measured; its launches' time is spent already."""
+        self._last_number = self.directory.last_number
+        for launch in launches:
+            place = (launch.workload, launch.block)
+            order = factorial_order(self.record.seed, *place, launch.attempt)
+            self._take(FactorialLaunch(cell=order[launch.position], launch=launch))
+            self._attempts[place] = max(self._attempts[place], launch.attempt + 1)
+            self._deadline -= launch.duration_s
 
     def run(self) -> FactorialRun:
         """Block after block, round-robin over the workloads."""
@@ -124,7 +142,7 @@ class _Measuring:
             if self.stop.is_set():
                 return self._ended(INTERRUPTED, complete=False)
             if time.monotonic() >= self._deadline:
-                budget_s = self.request.config.gate.budget_s
+                budget_s = self.config.gate.budget_s
                 return self._ended(f"the budget of {budget_s:g} s is spent", complete=False)
             try:
                 self._block(workload, block)
@@ -132,75 +150,98 @@ class _Measuring:
                 return self._ended(error.message, complete=False)
         failed = ", ".join(name for name, count in self.failures.items() if count >= FAILURES)
         why = f"launches of {failed} do not end well" if failed else DONE
-        return self._ended(INTERRUPTED if self.stop.is_set() else why, complete=not failed)
+        if self.stop.is_set():
+            return self._ended(INTERRUPTED, complete=False)
+        return self._ended(why, complete=not failed)
 
     def _turns(self) -> Iterator[tuple[WorkloadConfig, int]]:
-        workloads = selected(self.request.config, self.request.only)
         for block in range(self.record.max_launches):
-            for workload in workloads:
-                if self.failures[workload.id] < FAILURES:
+            for workload in self.workloads:
+                settled = (workload.id, block) in self._settled
+                if not settled and self.failures[workload.id] < FAILURES:
                     yield workload, block
 
     def _block(self, workload: WorkloadConfig, block: int) -> None:
-        cards = cards_for(workload, self.host)
-        with alone_on(cards, self._deadline, self.say, self.stop) as locks:
-            order = factorial_order(self.record.seed, workload.id, block, 0)
+        host, attempt = self.asked.environment, self._attempts[workload.id, block]
+        cards = cards_for(workload, host)
+        with (
+            alone_on(cards, self._deadline, self.say, self.stop) as locks,
+            held_clocks(cards, self.say),
+            sampler(cards, watched_hz(workload, self.config.bench.telemetry_hz)) as watching,
+        ):
+            order = factorial_order(self.record.seed, workload.id, block, attempt)
             for position, cell in enumerate(order):
                 limits = Limits(
                     left_s=max(self._deadline - time.monotonic(), 0.0),
                     stop=self.stop,
                     keep_open=(*locks, self.directory.lock.fileno),
-                    variables=hidden(cards, self.host),
+                    variables=hidden(cards, host),
+                    sampler=watching,
                 )
-                launch = self._launch(workload, cell, (block, position), limits)
-                self.launches.append(launch)
-                self.say(describe(launch.launch, workload, cell))
-                if launch.launch.exit != "ok":
-                    self.failures[workload.id] += 1
+                launch = self._launch(workload, cell, (block, attempt, position), limits)
+                self._take(FactorialLaunch(cell=cell, launch=launch))
+                self.say(describe(launch, workload, cell))
+                if launch.exit != "ok":
                     break
-        self._ended(self.record.stopped_because, complete=False)
+        self.wrote(self._so_far(UNDER_WAY, complete=False))
+
+    def _take(self, one: FactorialLaunch) -> None:
+        """Note a launch; its block is settled when it failed, or was the last of four."""
+        launch = one.launch
+        self.launches.append(one)
+        self._last_number = max(self._last_number, launch.number)
+        self.failures[launch.workload] += failed(launch)
+        attempt = (launch.workload, launch.block, launch.attempt)
+        self._ran[attempt] += launch.exit == "ok"
+        if failed(launch) or self._ran[attempt] == len(CELLS):
+            self._settled.add((launch.workload, launch.block))
 
     def _launch(
-        self, workload: WorkloadConfig, cell: Cell, place: tuple[int, int], limits: Limits
-    ) -> FactorialLaunch:
-        block, position = place
+        self, workload: WorkloadConfig, cell: Cell, place: tuple[int, int, int], limits: Limits
+    ) -> Launch:
+        block, attempt, position = place
         order = Order(
-            number=len(self.launches) + 1,
+            number=self._last_number + 1,
             workload=workload,
             side="base" if cell == "neither" else "head",
             block=block,
-            attempt=0,
+            attempt=attempt,
             position=position,
         )
         launch, _ = run_launch(order, self._site(cell), limits)
-        return FactorialLaunch(cell=cell, launch=launch)
+        return launch
 
     def _site(self, cell: Cell) -> Site:
         """A combination's build on its side; opposite, one that it must load nothing from."""
         other: Cell = "both" if cell == "neither" else cell
-        builds = self.request.builds
+        builds = self.asked.builds
         return Site(
             directory=self.directory.path.resolve(),
-            checkout=(self.request.repository.root or self.request.repository.path).resolve(),
+            checkout=Path(self.asked.repository),
             builds={"base": builds["neither"], "head": builds[other]},
             sources={
                 "base": _copy(self.directory, "neither"),
                 "head": _copy(self.directory, other),
             },
-            python_path=self.request.config.build.python_path,
+            python_path=self.config.build.python_path,
         )
 
-    def _ended(self, why: str, *, complete: bool) -> FactorialRun:
-        ended = why != self.record.stopped_because
-        run = self.record.model_copy(
+    def _so_far(self, why: str, *, complete: bool, at: datetime | None = None) -> FactorialRun:
+        return self.record.model_copy(
             update={
                 "launches": tuple(self.launches),
                 "complete": complete,
                 "stopped_because": why,
-                "ended_at": datetime.now(timezone.utc) if ended else None,
+                "ended_at": at,
             }
         )
-        write_atomically(self.directory.path / FILE, run.to_json())
-        if ended:
-            self.say(f"{len(self.launches)} launches; {why}")
+
+    def _ended(self, why: str, *, complete: bool) -> FactorialRun:
+        run = self._so_far(why, complete=complete, at=datetime.now(timezone.utc))
+        self.wrote(run)
+        self.say(f"{len(self.launches)} launches; {why}")
         return run
+
+    def wrote(self, run: FactorialRun) -> None:
+        """Replace factorial.json."""
+        write_atomically(self.directory.path / FACTORIAL, run.to_json())

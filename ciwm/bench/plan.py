@@ -6,17 +6,22 @@ import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ciwm.bench.place import NO_MATRIX
 from ciwm.errors import ConfigError, UsageError
-from ciwm.launch.series import declared, family
+from ciwm.launch.collectives import size_bytes
+from ciwm.launch.launcher import launcher_words
+from ciwm.launch.series import cases, declared, family
 from ciwm.launch.workloads import WorkloadSource, changed_paths
 from ciwm.policy import by_policy_of
 from ciwm.policy.first_guess import informed, refuse_undetectable
 from ciwm.records import Plan
+from ciwm.records.ranks import CollectiveSeries, ScalingGroup, ScalingPoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from ciwm.bench.place import Place
     from ciwm.config import Config, WorkloadConfig
     from ciwm.git import Repository
     from ciwm.records import BuildRecord, Calibration, Revision, Series
@@ -29,7 +34,7 @@ class BenchRequest:
     `only` names workloads (none: all of them); the number of launches and the budget are
     `config.gate`'s. `base_config` is what base declares: a series that is gone must be noticed.
     Where `base_decides`, its thresholds hold. `calibration` is what is known of this machine's
-    noise; to `calibrate` is to measure one build against itself.
+    noise; to `calibrate` is to measure one build against itself. `place` is this run's in a matrix.
     """
 
     repository: Repository
@@ -44,6 +49,7 @@ class BenchRequest:
     base_decides: bool = False
     calibration: Calibration | None = None
     calibrate: bool = False
+    place: Place = NO_MATRIX
 
 
 def selected(config: Config, only: Sequence[str]) -> tuple[WorkloadConfig, ...]:
@@ -69,6 +75,7 @@ def check_workloads(
     files = WorkloadSource(repository, source)
     for workload in selected(config, only):
         files.files(workload)
+        launcher_words(workload)
         if workload.command is not None and "{out}" not in workload.command:
             raise ConfigError(
                 f"workload {workload.id}: its command is not told where to write its samples",
@@ -87,7 +94,7 @@ def make_plan(request: BenchRequest) -> tuple[Plan, tuple[str, ...]]:
         seed=request.seed,
         max_launches=request.config.gate.max_launches,
         family=tests,
-        family_size=len(tests),
+        family_size=_family_size(request, len(tests)),
         workloads=tuple(files),
         workloads_from=request.workloads_from,
         touched_workloads=tuple(
@@ -98,6 +105,10 @@ def make_plan(request: BenchRequest) -> tuple[Plan, tuple[str, ...]]:
         gone=_gone(request),
         added=_added(request),
         purpose="calibrate" if request.calibrate else "compare",
+        collectives=tuple(one for workload in workloads for one in collective_series(workload)),
+        scaling=scaling_groups(request.config, workloads),
+        shard=request.place.label,
+        shard_labels=request.place.labels,
     )
     if request.base_config is not None and request.base_decides:
         plan = by_policy_of(plan, request.base_config)
@@ -105,6 +116,46 @@ def make_plan(request: BenchRequest) -> tuple[Plan, tuple[str, ...]]:
         plan = informed(plan, request.config.gate, request.calibration)
     refuse_undetectable(plan, request.config.gate)
     return plan, tuple(sorted({path for own in files.values() for path in own}))
+
+
+def collective_series(workload: WorkloadConfig) -> tuple[CollectiveSeries, ...]:
+    """The series of a workload that are collectives, with the peak it declares."""
+    if workload.collective is None:
+        return ()
+    return tuple(
+        CollectiveSeries(
+            series=case.series,
+            operation=str(case.params["op"]),
+            dtype=str(case.params["dtype"]),
+            size_bytes=size_bytes(workload, case.params),
+            ranks=workload.ranks,
+            peak_gb_s=workload.collective.peak_gb_s,
+            peak_source=workload.collective.peak_source,
+        )
+        for case in cases(workload)
+    )
+
+
+def scaling_groups(config: Config, workloads: Sequence[WorkloadConfig]) -> tuple[ScalingGroup, ...]:
+    """The scaling groups of which two workloads or more are measured, the fewest ranks first."""
+    chosen = {workload.id: workload.ranks for workload in workloads}
+    groups = []
+    for one in config.scaling:
+        points = [ScalingPoint(workload=n, ranks=chosen[n]) for n in one.workloads if n in chosen]
+        points.sort(key=lambda point: point.ranks)
+        if len(points) > 1:
+            groups.append(
+                ScalingGroup(id=one.id, kind=one.kind, metric=one.metric, points=tuple(points))
+            )
+    return tuple(groups)
+
+
+def _family_size(request: BenchRequest, own: int) -> int:
+    """The number of series that are judged together: in a matrix, those of all its shards."""
+    if not request.place.labels:
+        return own
+    declared_in_all = family(selected(request.config, ()), request.config.gate)
+    return len(declared_in_all) * len(request.place.labels)
 
 
 def _redeclared(workload: WorkloadConfig, base: Config | None) -> bool:

@@ -5,6 +5,8 @@ plan.json       seed, order and family, frozen before the first launch
 workloads/      the workloads' own files, a copy a side
 launches/       a folder a launch: job.json, journal.jsonl, log.txt, result.json
 run.json        the Run record; rewritten after each block
+
+A run of four builds has factorial.json in the place of plan.json and run.json.
 """
 
 from __future__ import annotations
@@ -12,24 +14,32 @@ from __future__ import annotations
 import contextlib
 import re
 import time
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from ciwm.bench.saved_request import SavedRequest
+from ciwm.bench.saved_request import Asked, SavedFactorial, SavedRequest
 from ciwm.errors import CiwmError, LaunchError, UsageError
 from ciwm.launch.files import make_folder, write_atomically
 from ciwm.launch.flock import Flock
 from ciwm.launch.worker_process import RESULT, lost_launch
-from ciwm.records import Launch, Plan, Run, read_record
+from ciwm.records import FactorialRun, Launch, Plan, Run, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ciwm.bench.saved_request import AskedT
+
 REQUEST, PLAN, RUN = "request.json", "plan.json", "run.json"
+FACTORIAL = "factorial.json"
 LOCK = ".lock"
 DIGITS = re.compile(r"[0-9]{1,18}")
+_KINDS: tuple[tuple[type[Asked], type[Run | FactorialRun], str], ...] = (
+    (SavedRequest, Run, RUN),
+    (SavedFactorial, FactorialRun, FACTORIAL),
+)
 REFRESH_SHARE = 20  # rewriting run.json takes at most one part in so many of the time
 
 
@@ -42,16 +52,17 @@ class RunDirectory:
         self._written_at = 0.0
         self._cost_s = 0.0
 
-    def begin(self, request: SavedRequest, plan: Plan) -> None:
+    def begin(self, request: Asked, plan: Plan | None = None) -> None:
         """Write down what will be done, before anything is."""
-        write_atomically(self.path / PLAN, plan.model_dump_json(indent=2) + "\n")
+        if plan is not None:
+            write_atomically(self.path / PLAN, plan.model_dump_json(indent=2) + "\n")
         write_atomically(self.path / REQUEST, request.to_json())
 
-    def request(self) -> SavedRequest:
+    def request(self, kind: type[AskedT]) -> AskedT:
         """What this run was asked to do; raises UsageError."""
         if not (self.path / REQUEST).exists():
             raise UsageError(f"{self.path} holds no run that was begun", "start one: ciwm bench")
-        return read_record(self.path / REQUEST, SavedRequest)
+        return read_record(self.path / REQUEST, kind)
 
     def plan(self) -> Plan:
         """The frozen plan; raises UsageError."""
@@ -138,10 +149,10 @@ def held(path: Path) -> Iterator[RunDirectory]:
 def last_interrupted(runs: Path, checkout: Path) -> Path:
     """The run of a checkout that was begun last and is not complete; raises UsageError."""
     found = []
-    for path in runs.iterdir():
+    for path, (kind, record, name) in product(runs.iterdir(), _KINDS):
         with contextlib.suppress(CiwmError):
-            asked = read_record(path / REQUEST, SavedRequest)
-            if Path(asked.repository) == checkout and not _is_complete(path):
+            asked = read_record(path / REQUEST, kind)
+            if Path(asked.repository) == checkout and not _is_complete(path / name, record):
                 found.append((asked.started_at, path))
     if not found:
         raise UsageError(
@@ -150,8 +161,8 @@ def last_interrupted(runs: Path, checkout: Path) -> Path:
     return max(found)[1]
 
 
-def _is_complete(path: Path) -> bool:
+def _is_complete(path: Path, kind: type[Run | FactorialRun]) -> bool:
     try:
-        return read_record(path / RUN, Run).complete
+        return read_record(path, kind).complete
     except CiwmError:
         return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ciwm.bench.run_directory import FACTORIAL
 from ciwm.errors import UsageError
 from ciwm.records import Run, read_record
 
@@ -20,6 +21,11 @@ def read_run(path: Path) -> Run:
     if not path.is_dir():
         return read_record(path, Run)
     inside = next((path / name for name in _INSIDE if (path / name).is_file()), None)
+    if inside is None and (path / FACTORIAL).is_file():
+        raise UsageError(
+            f"{path} holds a run of four builds: it has no base and head to judge",
+            f"ciwm bench --resume {path} tells whose the change is",
+        )
     if inside is None:
         raise UsageError(
             f"{path} holds no run.json", "an interrupted bench ends its run with --resume"

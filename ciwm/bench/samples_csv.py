@@ -11,19 +11,9 @@ from datetime import datetime, timezone
 from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from ciwm.bench.foreign_arm import foreign_arm
 from ciwm.errors import UsageError
-from ciwm.records import (
-    SIDES,
-    Arm,
-    Environment,
-    Launch,
-    Plan,
-    Revision,
-    Run,
-    Samples,
-    Series,
-    Side,
-)
+from ciwm.records import SIDES, Launch, Plan, Run, Samples, Series, Side
 from ciwm.stats.gate import BLOCK
 
 if TYPE_CHECKING:
@@ -34,6 +24,7 @@ if TYPE_CHECKING:
     from ciwm.records.run import Better
 
 COLUMNS = ("series", "unit", "better", "side", "block", "launch", "iteration", "value")
+HEADER = ",".join(COLUMNS)
 METRIC = "value"  # the file has one column of values, and the series names what they are
 
 
@@ -87,7 +78,7 @@ def read_samples(path: Path, config: GateConfig, *, in_blocks: bool = True) -> R
     for row in _rows(path):
         found.setdefault(row.series, _Found(row)).add(row, path)
     if not found:
-        raise UsageError(f"{path} holds no samples", f"its header is there; add rows: {_header()}")
+        raise UsageError(f"{path} holds no samples", f"its header is there; add rows: {HEADER}")
     if in_blocks:
         for name, one in found.items():
             _check_blocks(path, name, one)
@@ -97,8 +88,8 @@ def read_samples(path: Path, config: GateConfig, *, in_blocks: bool = True) -> R
         id=path.name,
         started_at=when,
         plan=_plan(found, config),
-        base=_arm("base"),
-        head=_arm("head"),
+        base=foreign_arm("base"),
+        head=foreign_arm("head"),
         launches=launches,
         complete=True,
         stopped_because="the file holds no more",
@@ -123,13 +114,13 @@ def _rows(path: Path) -> Iterator[_Row]:
 def _check_header(path: Path, names: object) -> None:
     given = [str(name).strip() for name in names] if isinstance(names, list) else []
     if not given:
-        raise UsageError(f"{path} is empty", f"the first line is the header: {_header()}")
+        raise UsageError(f"{path} is empty", f"the first line is the header: {HEADER}")
     missing = [name for name in COLUMNS if name not in given]
     unknown = [name for name in given if name not in COLUMNS]
     if missing or unknown or len(given) != len(COLUMNS):
         odd = f"has {', '.join(unknown)}" if unknown else "names a column twice"
         what = f"lacks {', '.join(missing)}" if missing else odd
-        raise UsageError(f"{path}: line 1: the header {what}", f"the header is: {_header()}")
+        raise UsageError(f"{path}: line 1: the header {what}", f"the header is: {HEADER}")
 
 
 def _row(path: Path, line: int, cells: dict[str | None, object]) -> _Row:
@@ -200,7 +191,7 @@ def _plan(found: dict[str, _Found], config: GateConfig) -> Plan:
         ),
         family_size=len(found),
         workloads=tuple(found),
-        workloads_from=_revision("head"),
+        workloads_from=foreign_arm("head").revision,
     )
 
 
@@ -223,26 +214,6 @@ def _launches(found: dict[str, _Found], when: datetime) -> Iterator[Launch]:
             )
             positions[block] += 1
             number += 1
-
-
-def _arm(side: Side) -> Arm:
-    unknown = Environment(
-        cpu_model="not stated",
-        cpu_count=0,
-        memory_bytes=0,
-        architecture="not stated",
-        os="not stated",
-        kernel="not stated",
-    )
-    return Arm(revision=_revision(side), environment=unknown)
-
-
-def _revision(side: Side) -> Revision:
-    return Revision(ref=side, sha="", tree="")
-
-
-def _header() -> str:
-    return ",".join(COLUMNS)
 
 
 def _wrong(path: Path, line: int, what: str) -> UsageError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime  # noqa: TC003  pydantic reads annotations at run time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -11,16 +11,21 @@ from ciwm.config import Config
 from ciwm.errors import BuildError, EnvironmentFailure, IncomparableError, UsageError
 from ciwm.launch.builds import hold_build
 from ciwm.records import BuildRecord, Environment, RecordFile, Revision
+from ciwm.records.factorial import Cell  # noqa: TC001  the same
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from ciwm.bench.plan import BenchRequest
     from ciwm.git import Repository
+    from ciwm.records import Side
+
+AskedT = TypeVar("AskedT", bound="Asked")
 
 
-class SavedRequest(RecordFile):
-    """What a run was asked to do, and on which host it began.
+class Asked(RecordFile):
+    """What any run was asked to do, and on which host it began.
 
     `settings` is the configuration as JSON; it is checked as ciwm.toml is, not as a record.
     """
@@ -29,8 +34,6 @@ class SavedRequest(RecordFile):
     started_at: datetime
     repository: str
     settings: dict[str, Any]
-    base: BuildRecord
-    head: BuildRecord
     workloads_from: Revision
     seed: int
     only: tuple[str, ...] = ()
@@ -43,6 +46,25 @@ class SavedRequest(RecordFile):
             return Config.model_validate(self.settings)
         except ValidationError as error:
             raise UsageError(f"the settings in request.json are damaged: {error}") from error
+
+
+class SavedRequest(Asked):
+    """That of a run that compares base with head."""
+
+    base: BuildRecord
+    head: BuildRecord
+
+    @property
+    def builds(self) -> dict[Side, BuildRecord]:
+        """The builds by side."""
+        return {"base": self.base, "head": self.head}
+
+
+class SavedFactorial(Asked):
+    """That of a run of two changes, each with and without the other."""
+
+    builds: dict[Cell, BuildRecord]
+    factors: tuple[str, str]
 
 
 def saved(request: BenchRequest, run_id: str, at: datetime, host: Environment) -> SavedRequest:
@@ -66,13 +88,15 @@ def home(repository: Repository) -> Path:
     return (repository.root or repository.path).resolve()
 
 
-def with_budget(request: SavedRequest, budget_s: float) -> SavedRequest:
+def with_budget(request: AskedT, budget_s: float) -> AskedT:
     """The request with another time budget."""
     gate = {**request.settings["gate"], "budget_s": budget_s}
     return request.model_copy(update={"settings": {**request.settings, "gate": gate}})
 
 
-def refuse_changes(old: SavedRequest, config: Config | None, host: Environment) -> None:
+def refuse_changes(
+    old: Asked, builds: Iterable[tuple[str, BuildRecord]], config: Config | None, host: Environment
+) -> None:
     """Raise what keeps a run from being continued: another host, another build, other workloads."""
     hard = [one for one in old.environment.diff(host) if one.hard]
     if hard:
@@ -81,7 +105,7 @@ def refuse_changes(old: SavedRequest, config: Config | None, host: Environment) 
             f"is {hard[0].head}",
             "resume it where it was begun, or start a new run",
         )
-    for side, build in (("base", old.base), ("head", old.head)):
+    for side, build in builds:
         if not build.ok:
             raise EnvironmentFailure(
                 f"the {side} of this run did not build ({build.status})", "start a new run"
@@ -96,7 +120,7 @@ def refuse_changes(old: SavedRequest, config: Config | None, host: Environment) 
         _refuse_other_config(old, config)
 
 
-def _refuse_other_config(old: SavedRequest, config: Config) -> None:
+def _refuse_other_config(old: Asked, config: Config) -> None:
     if config.build != old.config.build:
         raise UsageError("[build] changed since this run was begun", "start a new run")
     now = {workload.id: workload for workload in config.workload}

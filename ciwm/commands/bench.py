@@ -20,22 +20,28 @@ FIXED = (
     "out",
     "calibrate",
     "factor",
+    "shard",
+    "shards",
 )
 CONTRACT = """
 A workload `python = "file.py:step"` is a function, called once an iteration. With a `setup` in the
 same file, `state = setup(**params)` runs once, untimed, and `step(state)` is timed; without one,
 `step(**params)` is. `python = "file.py:Class.step"` makes `Class(**params)` once and times
-`.step()`. A `teardown` beside the step is called at the end. A step returns nothing, or a number or
+`.step()`. A `teardown` beside the step is called at the end. What an `inputs` beside it returns
+(called like `setup`, or with the state) is gone through round by round, each call of the step
+getting the next as its last argument. A step returns nothing, or a number or
 tensor that must be finite, or a mapping with the metrics it reports itself. Work it leaves on a
-CUDA stream of its own must be joined to the current stream.
+CUDA stream of its own must be joined to the current stream. The worker itself measures `step_time`,
+and once a launch, where declared in metrics, `first_step_time` (cold), `compile_time` (of
+torch.compile), `peak_device_memory` (of torch's allocator) and `peak_rss`.
 
 A workload `command = "..."` is run by `sh -ec` in the folder of the workloads' files. {out} is the
 JSON file it writes: {"metric": number-or-list}, or {"samples": [{"metric": "...", "values": [...],
-"series": "id/batch=8"}]}. {build} is the side's build, {python} its interpreter, {workloads} the
-folder, {name} a parameter; all are quoted for the shell. `{python} -m MODULE` runs the MODULE of
-each side's build, not a copy; a benchmark that both sides must share is a script, by its path.
-Which code a command loads is not checked: its Python path begins with its own build, and it must
-not install over that.
+"series": "id/batch=8"}]}; or the results of another tool, which `format` names. {build} is the
+side's build, {python} its interpreter, {workloads} the folder, {name} a parameter; all are quoted
+for the shell. `{python} -m MODULE` runs the MODULE of each side's build, not a copy; a benchmark
+that both sides must share is a script, by its path. Which code a command loads is not checked: its
+Python path begins with its own build, and it must not install over that.
 """
 
 
@@ -86,6 +92,12 @@ not install over that.
     help="Measure four revisions, BEFORE FIRST SECOND BOTH, and split the change.",
 )
 @click.option("--factors", metavar="NAME,NAME", help="What the two changes of --factor are called.")
+@click.option("--shard", metavar="LABEL", help="This run's label in a matrix; see ciwm merge.")
+@click.option(
+    "--shards",
+    metavar="LABEL,...",
+    help="The labels of all its runs: the gate's family is that of all of them together.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the record and nothing else.")
 @click.option("--markdown", is_flag=True, help="With --calibrate or --factor: print Markdown.")
 def command(
@@ -121,8 +133,8 @@ def command(
             if options["factor"]:
                 return factor(call, revisions)
             if resume_from is not None:
-                run, path = resumed(call, resume_from)
-            elif options["calibrate"]:
+                return resumed(call, resume_from)
+            if options["calibrate"]:
                 name = revisions[0] if revisions else "HEAD"
                 run, path = measured(call, name, name, calibrate=True)
             else:
@@ -150,6 +162,8 @@ def _check_usage(
 
 def _check_revisions(number: int, options: dict[str, Any]) -> None:
     calibrates, factors = options["calibrate"], options["factor"]
+    if options["shards"] is not None and (calibrates or factors):
+        raise click.UsageError("--shards is for a run that compares BASE and HEAD")
     if calibrates and factors:
         raise click.UsageError("--calibrate and --factor exclude each other")
     if options["markdown"] and not (calibrates or factors):

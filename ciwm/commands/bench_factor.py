@@ -18,16 +18,33 @@ FACTORS = "upstream,patches"
 
 def factor(call: Call, names: tuple[str, ...]) -> int:
     """Build and measure the four combinations, and show the split of every series' change."""
+    return _told(call, *_measured(call, names))
+
+
+def resumed_factor(call: Call, path: Path, budget_s: float | None) -> int:
+    """Go on with an interrupted run of four combinations, and show the split."""
+    from ciwm.bench.factorial import resume_factorial  # noqa: PLC0415
+
+    say = call.shown.say
+    run = resume_factorial(
+        path, stop=call.stop, on_progress=say, config=call.config, budget_s=budget_s
+    )
+    return _told(call, run, path)
+
+
+def _told(call: Call, run: FactorialRun, path: Path) -> int:
     from ciwm.errors import INTERRUPTED, OK  # noqa: PLC0415
     from ciwm.launch.files import write_atomically  # noqa: PLC0415
     from ciwm.policy.attribution import attribute  # noqa: PLC0415
 
-    run, path = _measured(call, names)
-    found = attribute(run)
+    found = attribute(run, call.config.gate.void)
     write_atomically(path / "attribution.json", found.to_json())
     _show(call, found)
     call.shown.say(f"run: {path / 'factorial.json'} ({run.stopped_because})")
-    return INTERRUPTED if call.stop.is_set() else OK
+    if not call.stop.is_set():
+        return OK
+    call.shown.say(f"next: ciwm bench --resume {path}")
+    return INTERRUPTED
 
 
 def factors(text: str) -> tuple[str, str]:
@@ -39,7 +56,8 @@ def factors(text: str) -> tuple[str, str]:
 
 
 def _measured(call: Call, names: tuple[str, ...]) -> tuple[FactorialRun, Path]:
-    from ciwm.bench.factorial import FactorialRequest, measure_factorial  # noqa: PLC0415
+    from ciwm.bench.factorial import measure_factorial  # noqa: PLC0415
+    from ciwm.bench.factorial_request import FactorialRequest  # noqa: PLC0415
     from ciwm.bench.plan import selected  # noqa: PLC0415
     from ciwm.commands.bench_run import built, new_directory  # noqa: PLC0415
     from ciwm.stats.factorial import CELLS  # noqa: PLC0415

@@ -37,8 +37,10 @@ def measured(
     import secrets  # noqa: PLC0415
 
     from ciwm.bench.measure import BenchRequest, measure  # noqa: PLC0415
+    from ciwm.bench.place import place_of  # noqa: PLC0415
     from ciwm.bench.plan import check_workloads  # noqa: PLC0415
 
+    place = place_of(call.options["shard"], call.options["shards"])
     options, repository = call.options, call.repository
     base, head = repository.revision(base_name), repository.revision(head_name)
     source = repository.revision(options["workloads_from"] or head_name)
@@ -59,8 +61,9 @@ def measured(
         seed=seed,
         only=options["only"],
         base_config=None if calibrate else _config_of(call, base),
-        calibration=None if calibrate else _known(call),
+        calibration=None if calibrate else _known(call, head_build),
         calibrate=calibrate,
+        place=place,
     )
     with _in_use(directory), call.shown.group(f"measure into {directory}"):
         return measure(request, stop=call.stop, on_progress=call.shown.say), directory
@@ -78,11 +81,11 @@ def _config_of(call: Call, base: Revision) -> Config | None:
         return None
 
 
-def _known(call: Call) -> Calibration | None:
+def _known(call: Call, head: BuildRecord) -> Calibration | None:
     """What an earlier calibration knows of this machine."""
     from ciwm.story.calibrating import known_calibration  # noqa: PLC0415
 
-    return known_calibration(call.repository, call.config, call.shown.say)
+    return known_calibration(call.repository, call.config, head.python, call.shown.say)
 
 
 def built(call: Call, revision: Revision) -> BuildRecord:
@@ -103,10 +106,10 @@ def built(call: Call, revision: Revision) -> BuildRecord:
     return record
 
 
-def resumed(call: Call, resume_from: str) -> tuple[Run, Path]:
-    """The interrupted run of a folder (empty: the last one of this repository), gone on with."""
+def resumed(call: Call, resume_from: str) -> int:
+    """Go on with the interrupted run of a folder (empty: the last one of this repository)."""
     from ciwm.bench.measure import resume  # noqa: PLC0415
-    from ciwm.bench.run_directory import last_interrupted  # noqa: PLC0415
+    from ciwm.bench.run_directory import FACTORIAL, last_interrupted  # noqa: PLC0415
     from ciwm.bench.saved_request import home  # noqa: PLC0415
     from ciwm.launch.cache import kind_directory  # noqa: PLC0415
 
@@ -115,6 +118,11 @@ def resumed(call: Call, resume_from: str) -> tuple[Run, Path]:
     else:
         path = last_interrupted(kind_directory("runs"), home(call.repository))
     budget_s = call.config.gate.budget_s if call.options["budget"] is not None else None
+    if (path / FACTORIAL).is_file():
+        from ciwm.commands.bench_factor import resumed_factor  # noqa: PLC0415
+
+        with _in_use(path):
+            return resumed_factor(call, path, budget_s)
     with _in_use(path), call.shown.group(f"resume {path}"):
         run = resume(
             path,
@@ -123,7 +131,7 @@ def resumed(call: Call, resume_from: str) -> tuple[Run, Path]:
             config=call.config,
             budget_s=budget_s,
         )
-    return run, path
+    return told(call, run, path)
 
 
 @contextmanager
@@ -168,7 +176,7 @@ def told(call: Call, run: Run, path: Path) -> int:
     if call.options["as_json"]:
         click.echo(run.to_json(), nl=False)
     else:
-        click.echo(run_text(run))
+        click.echo(run_text(run, call.config.gate.void))
     click.echo(f"run: {path / 'run.json'} ({run.stopped_because})", err=True)
     next_step = f"ciwm bench --resume {path}" if interrupted else f"ciwm gate {path}"
     click.echo(f"next: {next_step}", err=True)

@@ -43,6 +43,9 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 def command(*, as_json: bool, **options: Any) -> int:
     """Merge the newest upstream into BASE on trial; rebuild and benchmark the result.
 
+    In a plugin the pin moves instead, to the newest commit that upstream's clone has, or where a
+    tag or a version is pinned, to the newest tag; the report tells what that breaks.
+
     The merge is a commit of no branch (refs/ciwm/preview): index and work tree stay as they are.
     Where upstream does not merge, the report names the files and the upstream commits that bring
     the conflicts. Nothing is posted; in a step of a workflow the summary tells all of it, and

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ciwm.actions import Event, Runner
+    from ciwm.github import GitHub
     from ciwm.records import BumpReport
     from ciwm.story.job import Asked
 
@@ -59,11 +60,28 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     "--require", envvar="CIWM_REQUIRE", is_flag=True, help="Exit 4 when the result is not posted."
 )
 @click.option(
+    "--coverage-base",
+    envvar="CIWM_COVERAGE_BASE",
+    type=FILE,
+    multiple=True,
+    help="Test coverage of base; may be repeated.  [default: as [coverage] files says]",
+)
+@click.option("--coverage-head", envvar="CIWM_COVERAGE_HEAD", type=FILE, multiple=True)
+@click.option(
     "--confirms",
     envvar="CIWM_CONFIRMS",
     type=click.Path(path_type=Path),
     metavar="RUN",
     help="A run of the same revisions from an earlier job: this job's run confirms what it found.",
+)
+@click.option(
+    "--shard",
+    envvar="CIWM_SHARD",
+    metavar="LABEL",
+    help="This job's label in a matrix over devices, whose runs `ciwm merge` joins.",
+)
+@click.option(
+    "--shards", envvar="CIWM_SHARDS", metavar="LABEL,...", help="The labels of all its jobs."
 )
 @click.option("--seed", envvar="CIWM_SEED", type=click.IntRange(min=0), help="[default: random]")
 @click.option("--out", envvar="CIWM_OUT", type=FOLDER, help="Folder for records and report.")
@@ -96,12 +114,14 @@ def command(require: bool, as_json: bool, **options: Any) -> int:  # noqa: FBT00
 
 
 def _asked(options: dict[str, Any]) -> Asked:
+    from ciwm.bench.place import place_of  # noqa: PLC0415
     from ciwm.story.job import Asked  # noqa: PLC0415
 
     doubts = {name: options.pop(name) for name in ("on_inconclusive", "on_void")}
     policy = {name: value for name, value in doubts.items() if value is not None}
+    place = place_of(options.pop("shard"), options.pop("shards"))
     directory = folder_for(options.pop("out"))
-    return Asked(policy=policy, directory=directory, **options)
+    return Asked(policy=policy, directory=directory, place=place, **options)
 
 
 def folder_for(stated: Path | None) -> Path:
@@ -178,10 +198,10 @@ def _publish(
     from ciwm.github import connect_from  # noqa: PLC0415
     from ciwm.publish import KEY, Target, Texts, publish  # noqa: PLC0415
     from ciwm.report.bump_markdown import comment_markdown, summary_markdown  # noqa: PLC0415
-    from ciwm.report.remarks import build_remarks  # noqa: PLC0415
+    from ciwm.report.remarks import remarks_of  # noqa: PLC0415
     from ciwm.story.saving import save  # noqa: PLC0415
 
-    remarks, directory = build_remarks(report), asked.directory
+    remarks, directory = remarks_of(report), asked.directory
     texts = Texts(comment_markdown(report), summary_markdown(report), remarks)
     unsaved = save(directory / "comment.md", texts.comment)
     if unsaved:
@@ -203,10 +223,29 @@ def _publish(
         published = publish(
             report, texts, target, github, runner=runner, saved=saved, refused=refused
         )
+        if github is not None and post:
+            _close_waivers(github, report, event, runner)
     if not any(one.what == "check" for one in published.posted):
         for one in remarks:  # the check carries them where it could be posted
-            runner.error(one.message, title=one.title, file=one.path, line=one.start_line)
+            show = runner.error if one.level == "failure" else runner.warning
+            show(one.message, title=one.title, file=one.path, line=one.start_line)
     return not published.problems
+
+
+def _close_waivers(github: GitHub, report: BumpReport, event: Event, runner: Runner) -> None:
+    """After a push to the default branch: a pull request that takes out waivers that are over."""
+    pushed = (event.ref or "").removeprefix("refs/heads/")
+    if event.name != "push" or not report.closing or pushed != event.default_branch:
+        return
+    from ciwm.story.tidying import proposed_closing  # noqa: PLC0415
+
+    try:
+        link = proposed_closing(github, event.repository, pushed, report.closing, event.run_url)
+    except CiwmError as error:
+        runner.warning(f"waivers that are over stay: {error.message}", title="ciwm")
+        return
+    if link:
+        runner.notice(f"waivers that are over: {link}", title="ciwm")
 
 
 def _show(report: BumpReport, directory: Path, *, as_json: bool) -> None:

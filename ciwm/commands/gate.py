@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from ciwm.config import GateConfig
+    from ciwm.bench.foreign import Reader
+    from ciwm.config import Config, GateConfig, MetricConfig
     from ciwm.records import Run, Verdict
 
 _LOG_WIDTH = 120
@@ -30,10 +31,26 @@ DOUBT = click.Choice(["warn", "fail"])
 @click.option(
     "--base",
     metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="With --head: compare two runs or CSV files measured apart; gives advice only.",
+    multiple=True,
+    help="With --head: compare files measured apart; gives advice only. Repeat it for several runs "
+    "of the tool: each file is one launch. Runs, samples, or the results of another tool.",
 )
-@click.option("--head", metavar="FILE", type=click.Path(path_type=Path), help="See --base.")
+@click.option("--head", metavar="FILE", multiple=True, help="See --base.")
+@click.option(
+    "--format",
+    "form",
+    metavar="NAME",
+    help="The format of these files, instead of finding it out: one of docs/formats.md.",
+)
+@click.option(
+    "--metric",
+    "metrics",
+    metavar="NAME=UNIT,lower|higher",
+    multiple=True,
+    help="Unit of a metric that the format has none of, and which direction is better; NAME alone "
+    "reads one that is left out otherwise (p99_ttft). Globs are understood.",
+)
+@click.option("--ignore", metavar="NAME", multiple=True, help="Leave out a metric; a name or glob.")
 @click.option(
     "--confirm",
     metavar="RUN2",
@@ -59,9 +76,12 @@ DOUBT = click.Choice(["warn", "fail"])
 def command(
     run: Path | None,
     samples: Path | None,
-    base: Path | None,
-    head: Path | None,
+    base: tuple[str, ...],
+    head: tuple[str, ...],
     *,
+    form: str | None,
+    metrics: tuple[str, ...],
+    ignore: tuple[str, ...],
     confirm: Path | None,
     trust_separate: bool,
     as_json: bool,
@@ -82,18 +102,20 @@ def command(
     from ciwm.policy.first_guess import refuse_undetectable  # noqa: PLC0415
     from ciwm.waivers import find_waivers  # noqa: PLC0415
 
-    source = _Source(run, samples, base, head, trusted=trust_separate)
+    told = _Told(form, metrics, ignore)
+    source = _Source(run, samples, base, head, told, trusted=trust_separate)
     if confirm is not None and run is None:
         raise click.UsageError("--confirm RUN2 is for a RUN")
     source.check()
     if as_json and markdown:
         raise click.UsageError("--json and --markdown exclude each other")
     stated = {"on_inconclusive": on_inconclusive, "on_void": on_void}
-    config = _gate_config(config_file).model_copy(
+    whole = _config(config_file)
+    config = whole.gate.model_copy(
         update={name: value for name, value in stated.items() if value is not None}
     )
-    second = None if confirm is None else _read(confirm, config, in_blocks=True)
-    judged = source.read(config)
+    second = None if confirm is None else _read(confirm, config)
+    judged = source.read(config, whole)
     refuse_undetectable(judged.plan, config)
     waivers = Waivers(find_waivers(Path()), datetime.now(timezone.utc).date())
     verdict = decide(judged, config, second, waivers if waivers.list else None)
@@ -101,57 +123,105 @@ def command(
     return exit_code(verdict, config)
 
 
-def _gate_config(file: Path | None) -> GateConfig:
+def _config(file: Path | None) -> Config:
     from ciwm.config import find_config, read_config  # noqa: PLC0415
 
-    return (read_config(file) if file else find_config(Path())).gate
+    return read_config(file) if file else find_config(Path())
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What the command line tells of files: their format, and metrics."""
+
+    form: str | None
+    metrics: tuple[str, ...]
+    ignore: tuple[str, ...]
+
+    @property
+    def anything(self) -> bool:
+        """Whether it tells anything."""
+        return self.form is not None or bool(self.metrics or self.ignore)
+
+    def reader(self, gate: GateConfig, config: Config) -> Reader:
+        """How to read files: by the configuration, and by the command line before it."""
+        from ciwm.bench.foreign import Reader, stated_in  # noqa: PLC0415
+
+        metrics = dict(map(_metric, self.metrics))
+        return Reader(gate, self.form, stated_in(config, metrics, self.ignore))
+
+
+def _metric(text: str) -> tuple[str, MetricConfig | None]:
+    """`NAME=UNIT,lower` as a metric; NAME alone takes unit and direction from its format."""
+    from ciwm.config import MetricConfig  # noqa: PLC0415
+
+    name, equals, rest = text.partition("=")
+    unit, comma, better = rest.rpartition(",")
+    if not equals and name:
+        return name, None
+    if not (name and comma) or better not in ("lower", "higher"):
+        raise click.UsageError(
+            f"--metric {text}: write NAME=UNIT,lower or NAME=UNIT,higher (items/s=items/s,higher)"
+        )
+    return name, MetricConfig.model_validate({"unit": unit, "better": better})
 
 
 @dataclass(frozen=True)
 class _Source:
-    """Where the launches come from: a run, a file of samples, or two files measured apart."""
+    """Where the launches come from: a run, a file of samples, or files measured apart."""
 
     run: Path | None
     samples: Path | None
-    base: Path | None
-    head: Path | None
+    base: tuple[str, ...]
+    head: tuple[str, ...]
+    told: _Told
     trusted: bool
 
     def check(self) -> None:
         """Raises UsageError unless exactly one source is named."""
-        apart = self.base is not None or self.head is not None
+        apart = bool(self.base or self.head)
         if [self.run is not None, self.samples is not None, apart].count(True) != 1:
             raise click.UsageError("name one of RUN, --samples FILE, and --base FILE --head FILE")
-        if apart and (self.base is None or self.head is None):
+        if apart and not (self.base and self.head):
             raise click.UsageError("--base FILE and --head FILE go together")
         if self.trusted and not apart:
             raise click.UsageError("--trust-separate is for --base FILE --head FILE")
+        if self.told.anything and not apart:
+            raise click.UsageError(
+                "--format, --metric and --ignore are for --base FILE --head FILE"
+            )
 
-    def read(self, config: GateConfig) -> Run:
+    def read(self, config: GateConfig, whole: Config) -> Run:
         """The run to decide on."""
-        if self.base is not None and self.head is not None:
+        if self.base:
             from ciwm.bench.apart import joined  # noqa: PLC0415
 
-            sides = [_read(path, config, in_blocks=False) for path in (self.base, self.head)]
-            return joined(sides[0], sides[1], trusted=self.trusted)
+            twice = next((name for name in self.base if name in self.head), None)
+            if twice is not None and Path(twice).exists():
+                raise click.UsageError(f"{twice} is named for base and for head")
+            reader = self.told.reader(config, whole)
+            base = [reader.read(name, "base") for name in self.base]
+            head = [reader.read(name, "head") for name in self.head]
+            return joined(base, head, trusted=self.trusted)
         if self.samples is not None:
-            return _read_samples(self.samples, config, in_blocks=True)
-        return _read(self.run or Path(), config, in_blocks=True)
+            from ciwm.bench.samples_csv import read_samples  # noqa: PLC0415
+
+            return read_samples(self.samples, config, in_blocks=True)
+        return _read(self.run or Path(), config)
 
 
-def _read(path: Path, config: GateConfig, *, in_blocks: bool) -> Run:
+def _read(path: Path, config: GateConfig) -> Run:
     """The run of a record, of a directory that holds one, or of a CSV file."""
     from ciwm.bench.run_file import read_run  # noqa: PLC0415
+    from ciwm.bench.samples_csv import read_samples  # noqa: PLC0415
+    from ciwm.errors import UsageError  # noqa: PLC0415
 
     if path.suffix.lower() == ".csv":
-        return _read_samples(path, config, in_blocks=in_blocks)
-    return read_run(path)
-
-
-def _read_samples(path: Path, config: GateConfig, *, in_blocks: bool) -> Run:
-    from ciwm.bench.samples_csv import read_samples  # noqa: PLC0415
-
-    return read_samples(path, config, in_blocks=in_blocks)
+        return read_samples(path, config, in_blocks=True)
+    try:
+        return read_run(path)
+    except UsageError as error:
+        hint = "results of another tool are compared by --base FILE --head FILE"
+        raise UsageError(error.message, error.hint or hint) from error
 
 
 def _print(verdict: Verdict, *, as_json: bool, markdown: bool) -> None:

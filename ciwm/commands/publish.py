@@ -46,6 +46,11 @@ PATH = click.Path(path_type=Path)
 )
 @click.option("--pull-request", type=click.IntRange(min=1), metavar="N", help="Comment on it.")
 @click.option("--sha", metavar="SHA", help="Post the check on this commit (all 40 digits).")
+@click.option(
+    "--key",
+    metavar="NAME",
+    help="Which of several comments and checks on one change it is: a device, sync, bench.",
+)
 @click.option("--repository", metavar="OWNER/NAME", help="[default: $GITHUB_REPOSITORY]")
 @click.option(
     "--require",
@@ -84,7 +89,7 @@ def command(require: bool, as_json: bool, **options: Any) -> int:  # noqa: FBT00
     from ciwm.records import BumpReport, read_record  # noqa: PLC0415
 
     record = read_record(options["report"], BumpReport)
-    target = _target(record, options["pull_request"], options["sha"], options["repository"])
+    target = _target(record, options)
     published = _publish(record, target, options["report"])
     return show([published], require=require, as_json=as_json)
 
@@ -111,26 +116,30 @@ def _publish(record: BumpReport, target: Target, path: Path) -> Published:
     from ciwm.github import connect_from  # noqa: PLC0415
     from ciwm.publish import Texts, publish  # noqa: PLC0415
     from ciwm.report.bump_markdown import comment_markdown, summary_markdown  # noqa: PLC0415
+    from ciwm.report.remarks import remarks_of  # noqa: PLC0415
 
-    texts = Texts(comment_markdown(record), summary_markdown(record))
+    trusted = record.trust is None or record.trust.trusted
+    remarks = remarks_of(record) if trusted else ()
+    texts = Texts(comment_markdown(record), summary_markdown(record), remarks)
     with connect_from(os.environ) or nullcontext() as github:
         return publish(record, texts, target, github, runner=Runner(), saved=path)
 
 
-def _target(
-    record: BumpReport, pull_request: int | None, sha: str | None, repository: str | None
-) -> Target:
+def _target(record: BumpReport, stated: dict[str, Any]) -> Target:
     from ciwm.errors import UsageError  # noqa: PLC0415
-    from ciwm.publish import Target  # noqa: PLC0415
+    from ciwm.publish import KEY, Target  # noqa: PLC0415
 
-    number, commit = pull_request or record.pull_request, sha or record.check_sha
+    number = stated["pull_request"] or record.pull_request
+    commit, key = stated["sha"] or record.check_sha, stated["key"] or KEY
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,50}", key):
+        raise UsageError(f"not a name of a device: {key}", "--key takes letters, digits, . _ -")
     if commit is not None and not re.fullmatch(r"[0-9a-f]{40}([0-9a-f]{24})?", commit):
         raise UsageError(f"not a full commit id: {commit}", "--sha takes all 40 digits")
     if number is None and commit is None:
         raise UsageError(
             "the report names no pull request and no commit", "give --pull-request or --sha"
         )
-    return Target(_repository(record, repository), number, commit)
+    return Target(_repository(record, stated["repository"]), number, commit, key)
 
 
 def _repository(record: BumpReport, stated: str | None) -> str:

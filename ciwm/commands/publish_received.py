@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ciwm.story.origin import Origin
     from ciwm.story.posting import Delivery
 
-_STATED = ("pull_request", "sha", "repository")
+_STATED = ("pull_request", "sha", "repository", "key")
 
 
 def post_received(options: dict[str, Any], *, require: bool, as_json: bool) -> int:
@@ -41,6 +41,12 @@ def post_received(options: dict[str, Any], *, require: bool, as_json: bool) -> i
             runner.notice(f"nothing is posted: {origin.reason}", title="ciwm")
             return 0
         done = _deliver(github, event, origin, options["source"] or options["report"])
+    if not done:
+        runner.notice("nothing is posted: the run has posted its check itself", title="ciwm")
+    run = os.environ.get("GITHUB_RUN_ID", "")
+    if run.isdecimal() and any(one.published.problems for one in done):
+        again = f"gh run rerun {run} --repo {origin.repository}"  # the artifact is kept for it
+        runner.warning(f"to post it again from what the run left: {again}", title="ciwm")
     refusal = next((one.error for one in done if one.error is not None), None)
     shown = show([one.published for one in done], require=require, as_json=as_json)
     if refusal is not None:
@@ -70,4 +76,4 @@ def _deliver(
     if path is not None:
         return poster.post_file(path)
     run = event.workflow_run
-    return poster.post_run(run.id) if run is not None else ()
+    return poster.post_run(run) if run is not None else ()

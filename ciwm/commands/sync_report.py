@@ -18,6 +18,7 @@ from ciwm.commands.sync_pulls import PullsAsked, pulls_notes
 
 if TYPE_CHECKING:
     from ciwm.config import Config
+    from ciwm.config_sync import SyncConfig
     from ciwm.git import Repository
     from ciwm.records.sync import SyncReport
 
@@ -43,6 +44,11 @@ if TYPE_CHECKING:
     "is set.",
 )
 @click.option("--offline", is_flag=True, help="Ask GitHub nothing; use what it told earlier.")
+@click.option(
+    "--fetch-missing",
+    is_flag=True,
+    help="Fetch file contents that a partial clone left out, from where it was cloned.",
+)
 @click.option(
     "--culprits",
     "culprits_s",
@@ -84,6 +90,7 @@ def command(
     as_markdown: bool,
     pulls: bool | None,
     offline: bool,
+    fetch_missing: bool,
     quiet: bool,
 ) -> int:
     """What a downstream carries, how far it is behind UPSTREAM, and what merging it would cost.
@@ -100,7 +107,8 @@ def command(
     next ones can be expected to take. Both are kept in the cache, so that the next report pays
     only for what is new.
 
-    Only reads: work tree, index, refs, configuration and object store stay as they are.
+    Only reads: work tree, index, refs, configuration and object store stay as they are, but for
+    what --fetch-missing adds to a partial clone.
 
     How our pull requests fare upstream is asked of GitHub, when [upstream] names its repository
     (github) and our authors, with the token in CIWM_TOKEN or GITHUB_TOKEN. What it told is kept,
@@ -128,15 +136,15 @@ def command(
     from ciwm.proc import interrupted_by_signals  # noqa: PLC0415
 
     asked = PullsAsked(wanted=pulls, offline=offline)
-    effort = _Effort(culprits_s, history, states or agent_file is not None)
+    effort = _Effort(culprits_s, history, states or agent_file is not None, fetch_missing)
     with interrupted_by_signals():
         report = _measure(upstream, downstream, config_file, effort, asked)
-    write_agent_report(report, agent_file)
+    written = write_agent_report(report, agent_file)
     _print(report, as_json=as_json, as_markdown=as_markdown)
     if (as_json or as_markdown) and not quiet:
         for note in (*(report.notes if report.partial else ()), *pulls_notes(report)):
             click.echo(f"warning: {note}", err=True)
-    return _exit_code(report) or asked.exit_code(report) or gate_exit_code(report)
+    return written or _exit_code(report) or asked.exit_code(report) or gate_exit_code(report)
 
 
 class _Effort(NamedTuple):
@@ -145,10 +153,11 @@ class _Effort(NamedTuple):
     culprits_s: float | None
     history: bool | None
     states: bool
+    fetch_missing: bool
 
-    def history_s(self, configured_s: float) -> float | None:
+    def history_s(self, config: SyncConfig) -> float | None:
         """Seconds to replay past syncs for; None when there shall be nothing of them."""
-        return {True: math.inf, False: None, None: configured_s}[self.history]
+        return {True: math.inf, False: None, None: config.wanted_history_s}[self.history]
 
 
 def _measure(
@@ -166,6 +175,7 @@ def _measure(
     repository = Repository.open(Path.cwd())
     config = _config(repository, config_file)
     culprits_s = effort.culprits_s
+    notes = _fetched(repository, upstream, downstream, config) if effort.fetch_missing else ()
     report = sync_report(
         repository,
         upstream,
@@ -173,10 +183,24 @@ def _measure(
         config=config.upstream,
         now=datetime.now(timezone.utc),
         culprits_s=config.sync.culprits_s if culprits_s is None else culprits_s,
-        history_s=effort.history_s(config.sync.history_s),
+        history_s=effort.history_s(config.sync),
         states=effort.states,
     )
+    if notes:
+        report = report.model_copy(update={"notes": (*notes, *report.notes)})
     return judged_report(asked.added(report, repository, config.upstream), config.sync)
+
+
+def _fetched(
+    repository: Repository, upstream: str | None, downstream: str, config: Config
+) -> tuple[str, ...]:
+    """Fetch what a partial clone lacks; what could not be had, in sentences."""
+    from ciwm.upstream.fetching import fetch_missing  # noqa: PLC0415
+
+    notes = fetch_missing(repository, upstream, downstream=downstream, config=config.upstream)
+    for note in notes:
+        click.echo(f"warning: {note}", err=True)
+    return notes
 
 
 def _config(repository: Repository, config_file: Path | None) -> Config:

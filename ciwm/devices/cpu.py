@@ -26,7 +26,7 @@ def cpu_model(proc: Path = PROC) -> str:
 
 def usable_cpus(proc: Path = PROC, cgroup: Path = CGROUP) -> int:
     """CPUs this process may use: its affinity, cut down to the cgroup's quota (rounded up)."""
-    quotas = [_quota(folder) for folder in _cgroup_folders(proc, cgroup, "cpu")]
+    quotas = [_quota(folder) for folder in cgroup_folders(proc, cgroup, "cpu")]
     counts = [math.ceil(quota) for quota in quotas if quota is not None]
     return max(1, min([len(os.sched_getaffinity(0)), *counts]))
 
@@ -36,7 +36,7 @@ def usable_memory_bytes(proc: Path = PROC, cgroup: Path = CGROUP) -> int:
     import psutil  # noqa: PLC0415  slow to load
 
     limits = [int(psutil.virtual_memory().total)]
-    for folder in _cgroup_folders(proc, cgroup, "memory"):
+    for folder in cgroup_folders(proc, cgroup, "memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):
             text = _text(folder / name).strip()
             if text.isdigit():
@@ -76,7 +76,7 @@ def container_image(root: Path = Path("/")) -> str | None:
     return "kubernetes, image unknown" if "KUBERNETES_SERVICE_HOST" in os.environ else None
 
 
-def _cgroup_folders(proc: Path, cgroup: Path, controller: str) -> list[Path]:
+def cgroup_folders(proc: Path, cgroup: Path, controller: str) -> list[Path]:
     """The process's cgroup and those above it, whose limits hold too; of version 2 and 1."""
     found = []
     for line in _text(proc / "self/cgroup").splitlines():

@@ -8,7 +8,8 @@ import re
 
 from ciwm.credentials import is_secret, masker
 from ciwm.devices import cpu
-from ciwm.devices.nvidia import nvidia_cards
+from ciwm.devices.amd import amd_cards
+from ciwm.devices.nvidia import nvidia_cards, nvidia_topology
 from ciwm.records.environment import Accelerator, Environment
 
 LONGEST_VALUE = 500
@@ -21,13 +22,15 @@ SHOWN = re.compile(
 )
 
 
-def describe_host() -> Environment:
+def describe_host(lock_clocks: int | None = None) -> Environment:
     """The machine as this process may use it; interpreter and torch are the worker's to say.
 
-    Raises DeviceError when a driver or a card is broken.
+    `lock_clocks` is the SM clock (MHz) that its NVIDIA cards will be held at. Raises DeviceError
+    when a driver or a card is broken.
     """
     return Environment(
-        accelerators=tuple(visible_cards()),
+        accelerators=tuple(held_at(lock_clocks, card) for card in visible_cards()),
+        topology=nvidia_topology(),
         cpu_model=cpu.cpu_model(),
         cpu_count=cpu.usable_cpus(),
         memory_bytes=cpu.usable_memory_bytes(),
@@ -39,9 +42,19 @@ def describe_host() -> Environment:
     )
 
 
+def held_at(mhz: int | None, card: Accelerator) -> Accelerator:
+    """The card with the clock it will be held at, where it can be."""
+    if mhz is None or card.vendor != "nvidia":
+        return card
+    return card.model_copy(update={"locked_sm_clock_mhz": mhz})
+
+
 def visible_cards() -> list[Accelerator]:
-    """The cards this process may use; empty without a driver, DeviceError when one is broken."""
-    return nvidia_cards()
+    """The cards this process may use; empty without a driver, DeviceError when one is broken.
+
+    A host's accelerators are those of one vendor: NVIDIA's where it has any, else AMD's.
+    """
+    return nvidia_cards() or amd_cards()
 
 
 def shown_variables() -> dict[str, str]:

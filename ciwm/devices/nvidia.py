@@ -3,35 +3,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
-from ciwm.errors import DeviceError
+from ciwm.devices.nvidia_links import links
+from ciwm.devices.nvml import broken, nvml, optional, whole_card
 from ciwm.records.environment import Accelerator
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-T = TypeVar("T")
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-
-
-@contextmanager
-def nvml() -> Iterator[Any]:
-    """The NVML binding, initialised; None without a driver. Raises DeviceError on a broken one."""
-    import pynvml  # noqa: PLC0415  only where it is used
-
-    try:
-        pynvml.nvmlInit()
-    except (pynvml.NVMLError_LibraryNotFound, pynvml.NVMLError_DriverNotLoaded):
-        yield None
-        return
-    except pynvml.NVMLError as error:
-        raise _broken("the NVIDIA driver does not answer", error) from error
-    try:
-        yield pynvml
-    finally:
-        pynvml.nvmlShutdown()
 
 
 def nvidia_cards() -> list[Accelerator]:
@@ -45,7 +23,20 @@ def nvidia_cards() -> list[Accelerator]:
         try:
             return [_card(binding, handle) for handle in _visible(binding)]
         except binding.NVMLError as error:
-            raise _broken("an NVIDIA card cannot be read", error) from error
+            raise broken("an NVIDIA card cannot be read", error) from error
+
+
+def nvidia_topology() -> tuple[str, ...]:
+    """How the visible cards are connected; empty without any. Raises DeviceError as above."""
+    with nvml() as binding:
+        if binding is None:
+            return ()
+        try:
+            handles = [whole_card(binding, handle) for handle in _visible(binding)]
+            cards = {binding.nvmlDeviceGetIndex(handle): handle for handle in handles}
+            return links(binding, list(cards.items()))
+        except binding.NVMLError as error:
+            raise broken("an NVIDIA card cannot be read", error) from error
 
 
 def _visible(binding: Any) -> list[Any]:
@@ -68,7 +59,7 @@ def _named(binding: Any, word: str, count: int) -> Any:
     if word.isdigit():
         return binding.nvmlDeviceGetHandleByIndex(int(word)) if int(word) < count else None
     if word.startswith("MIG-"):
-        return _optional(binding, lambda: binding.nvmlDeviceGetHandleByUUID(word))
+        return optional(binding, lambda: binding.nvmlDeviceGetHandleByUUID(word))
     if not word.startswith("GPU-"):
         return None
     handles = [binding.nvmlDeviceGetHandleByIndex(index) for index in range(count)]
@@ -77,43 +68,24 @@ def _named(binding: Any, word: str, count: int) -> Any:
 
 
 def _card(binding: Any, handle: Any) -> Accelerator:
-    whole = _optional(binding, lambda: binding.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(handle))
-    card = handle if whole is None else whole  # clocks, power and ECC are the whole card's
+    card = whole_card(binding, handle)  # clocks, power and ECC are the whole card's
 
     def of_card(name: str, *arguments: Any) -> Any:
-        return _optional(binding, lambda: getattr(binding, name)(card, *arguments))
+        return optional(binding, lambda: getattr(binding, name)(card, *arguments))
 
-    memory = _optional(binding, lambda: binding.nvmlDeviceGetMemoryInfo(handle))
+    memory = optional(binding, lambda: binding.nvmlDeviceGetMemoryInfo(handle))
     power_mw = of_card("nvmlDeviceGetEnforcedPowerLimit")
     ecc, mig = of_card("nvmlDeviceGetEccMode"), of_card("nvmlDeviceGetMigMode")
     return Accelerator(
         index=binding.nvmlDeviceGetIndex(card),
         vendor="nvidia",
         name=binding.nvmlDeviceGetName(card),
-        uuid=_optional(binding, lambda: binding.nvmlDeviceGetUUID(handle)),
+        uuid=optional(binding, lambda: binding.nvmlDeviceGetUUID(handle)),
         memory_bytes=None if memory is None else int(memory.total),
-        driver=_optional(binding, binding.nvmlSystemGetDriverVersion),
+        driver=optional(binding, binding.nvmlSystemGetDriverVersion),
         max_sm_clock_mhz=of_card("nvmlDeviceGetMaxClockInfo", binding.NVML_CLOCK_SM),
         max_memory_clock_mhz=of_card("nvmlDeviceGetMaxClockInfo", binding.NVML_CLOCK_MEM),
         power_limit_w=None if power_mw is None else power_mw / 1000,
         ecc=None if ecc is None else bool(ecc[0]),
         mig=None if mig is None else bool(mig[0]),
     )
-
-
-def _optional(binding: Any, read: Callable[[], T]) -> T | None:
-    """What a reading gives; None where this card, or this driver, does not have it."""
-    try:
-        return read()
-    except (
-        binding.NVMLError_NotSupported,
-        binding.NVMLError_FunctionNotFound,
-        binding.NVMLError_InvalidArgument,
-        binding.NVMLError_NoPermission,
-        binding.NVMLError_NotFound,
-    ):
-        return None
-
-
-def _broken(what: str, error: Exception) -> DeviceError:
-    return DeviceError(f"{what}: {error}", "see: nvidia-smi, dmesg | grep -i nvrm")

@@ -20,7 +20,7 @@ from ciwm.github.runs import (
     first_parent,
     open_pulls,
 )
-from ciwm.github.values import Annotation, Check, CheckRun, Comment
+from ciwm.github.values import Annotation, Check, CheckRun, Comment, Status
 
 __all__ = [
     "Annotation",
@@ -35,6 +35,7 @@ __all__ = [
     "OpenPull",
     "Patience",
     "RateLimitedError",
+    "Status",
     "Tip",
     "TokenRefusedError",
     "UnreachableError",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import github.Repository
     from typing_extensions import Self
 
-    from ciwm.github.values import Check, CheckRun, Comment, StatusState
+    from ciwm.github.values import Check, CheckRun, Comment, Status
 
 API_URL = "https://api.github.com"
 _VIEWER = "query { viewer { login } }"
@@ -196,12 +196,14 @@ class GitHub:
         except NotFoundError:
             return
 
-    def check_runs(self, repository: str, sha: str, name: str) -> tuple[CheckRun, ...]:
-        """All check runs of that name on a commit, newest first."""
+    def check_runs(self, repository: str, sha: str, name: str = "") -> tuple[CheckRun, ...]:
+        """All check runs on a commit, or those of a name, newest first."""
+        from github.GithubObject import NotSet
+
         with asking(f"read the checks of {sha[:12]}", token=self._token, needs="checks: read"):
             commit = self._repository(repository).get_commit(sha)
             # the latest alone would hide ours behind a job of that name that started later
-            runs = commit.get_check_runs(check_name=name, filter="all")
+            runs = commit.get_check_runs(check_name=name or NotSet, filter="all")
             return tuple(sorted(map(check_run_of, runs), key=lambda run: run.id, reverse=True))
 
     def create_check(self, repository: str, check: Check) -> CheckRun:
@@ -225,18 +227,17 @@ class GitHub:
                 found.edit(output=output(check, more))
             return check_run_of(found)
 
-    def create_status(
-        self, repository: str, sha: str, state: StatusState, description: str, url: str | None
-    ) -> None:
-        """A commit status named ciwm; the description is cut to GitHub's 140 characters."""
+    def create_status(self, repository: str, status: Status) -> None:
+        """A commit status; the description is cut to GitHub's 140 characters."""
         from github.GithubObject import NotSet
 
-        with asking(f"post the status of {sha[:12]}", token=self._token, needs=_STATUSES):
-            self._repository(repository).get_commit(sha).create_status(
-                state,
-                target_url=url or NotSet,
-                description=description if len(description) <= 140 else description[:139] + "…",  # noqa: PLR2004
-                context="ciwm",
+        text = status.description
+        with asking(f"post the status of {status.sha[:12]}", token=self._token, needs=_STATUSES):
+            self._repository(repository).get_commit(status.sha).create_status(
+                status.state,
+                target_url=status.url or NotSet,
+                description=text if len(text) <= 140 else text[:139] + "…",  # noqa: PLR2004
+                context=status.context,
             )
 
     def head_sha(self, repository: str, number: int) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ciwm.github.failures import FORBIDDEN, SERVER_ERROR, TOO_MANY, UnreachableError, limited
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from github import GithubRetry
 
 
@@ -63,38 +66,43 @@ def _policy() -> Any:
             *rest: Any,
             **named: Any,
         ) -> Any:
-            try:
-                return self._increment(method, url, response, error, *rest, **named)
-            except Exception:
-                if response is not None:
-                    response.drain_conn()  # else nobody ever closes its connection
-                raise
-
-        def _increment(
-            self,
-            method: str | None,
-            url: str | None,
-            response: Any,
-            error: Exception | None,
-            *rest: Any,
-            **named: Any,
-        ) -> Any:
-            _refuse_doubling(method, url, response, error)
-            asked_s = _asked_wait(response)
-            if asked_s is not None and asked_s > self.left[0]:
-                raise limited(response.status, asked_s)
-            again = super().increment(method, url, response, error, *rest, **named)
-            if asked_s is not None and "retry-after" not in response.headers:
-                again.get_backoff_time = lambda: asked_s  # type: ignore[method-assign]
-            wait_s = asked_s if asked_s is not None else again.get_backoff_time()
-            if wait_s > self.left[0]:
-                raise UnreachableError(
-                    "GitHub does not answer, and the time to wait for it is over"
-                )
-            self.left[0] -= wait_s
-            return again
+            with _given_back(response):
+                _refuse_doubling(method, url, response, error)
+                _refuse_waiting(response, self.left)
+                again = super().increment(method, url, response, error, *rest, **named)
+                return _paid(again, response, self.left)
 
     return BoundedRetry
+
+
+@contextmanager
+def _given_back(response: Any) -> Iterator[None]:
+    """Whoever refuses a response has its connection closed by nobody, unless it is drained."""
+    try:
+        yield
+    except Exception:
+        if response is not None:
+            response.drain_conn()
+        raise
+
+
+def _refuse_waiting(response: Any, left: list[float]) -> None:
+    """Raise GitHubError where GitHub asks for a longer wait than is left."""
+    asked_s = _asked_wait(response)
+    if asked_s is not None and asked_s > left[0]:
+        raise limited(response.status, asked_s)
+
+
+def _paid(again: Any, response: Any, left: list[float]) -> Any:
+    """The policy of the next try, its wait taken from what is left."""
+    asked_s = _asked_wait(response)
+    if asked_s is not None and "retry-after" not in response.headers:
+        again.get_backoff_time = lambda: asked_s
+    wait_s = asked_s if asked_s is not None else again.get_backoff_time()
+    if wait_s > left[0]:
+        raise UnreachableError("GitHub does not answer, and the time to wait for it is over")
+    left[0] -= wait_s
+    return again
 
 
 def _refuse_doubling(

@@ -48,6 +48,17 @@ class Check:
 
 
 @dataclass(frozen=True)
+class Status:
+    """A commit status, for tokens that may not post checks; `context` is its name."""
+
+    sha: str
+    context: str
+    state: StatusState
+    description: str
+    url: str | None
+
+
+@dataclass(frozen=True)
 class CheckRun:
     """A check run as GitHub has it; `conclusion` is None until it is completed."""
 
@@ -59,3 +70,4 @@ class CheckRun:
     summary: str
     annotations_count: int
     url: str
+    details_url: str = ""

@@ -1,7 +1,7 @@
 """The cache folder: builds, worktrees, runs and sync results, with sizes, locks and eviction.
 
-An entry is a folder `KIND/NAME`, whose time is when it was last used; its lock file stands in
-`locks/`. Whoever uses an entry holds a shared lock, whoever makes or removes it an
+An entry is a folder `KIND/NAME` (of drift a file), whose time is when it was last used; its lock
+file stands in `locks/`. Whoever uses an entry holds a shared lock, whoever makes or removes it an
 exclusive one, so that neither a concurrent job nor a killed one leaves something half made in use.
 """
 
@@ -25,7 +25,8 @@ from ciwm.launch.flock import Flock
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Kind = Literal["builds", "worktrees", "runs", "scans", "replays", "extensions"]
+Kind = Literal["builds", "worktrees", "runs", "scans", "replays", "drift", "pulls", "extensions"]
+LOOSE: tuple[Kind, ...] = ("drift", "pulls")  # without a record: files, or folders of files
 RECORD = "record.json"  # written last: an entry of builds or worktrees without it is half made
 
 
@@ -105,7 +106,7 @@ def entries(kind: Kind) -> list[Entry]:
     found = [
         Entry(kind, path.name, path, disk_usage_bytes(path), _used_at(kind, path))
         for path in kind_directory(kind).iterdir()
-        if path.is_dir() and not path.is_symlink()
+        if not path.is_symlink() and (path.is_dir() or kind in LOOSE)
     ]
     return sorted(found, key=lambda entry: entry.used_at)
 
@@ -186,6 +187,8 @@ def _remove_tree(path: Path) -> None:
         shutil.rmtree(path)
     except FileNotFoundError:
         return
+    except NotADirectoryError:
+        path.unlink()
     except PermissionError:  # folders without write permission, as Go's module cache makes them
         for folder, _, _ in os.walk(path):
             with contextlib.suppress(OSError):
@@ -194,7 +197,10 @@ def _remove_tree(path: Path) -> None:
 
 
 def disk_usage_bytes(path: Path) -> int:
-    """Space a folder takes on disk, a file with several names counted once."""
+    """Space a folder or file takes on disk, a file with several names counted once."""
+    if not path.is_dir():
+        with contextlib.suppress(OSError):
+            return path.lstat().st_blocks * 512
     seen: set[tuple[int, int]] = set()
     total = 0
     for folder, _, names in os.walk(path):
@@ -210,9 +216,10 @@ def disk_usage_bytes(path: Path) -> int:
 
 
 def _used_at(kind: Kind, path: Path) -> float:
-    if kind != "runs" and not (path / RECORD).exists():
+    if kind not in ("runs", *LOOSE) and not (path / RECORD).exists():
         return 0.0
     try:
-        return path.stat().st_mtime
+        inside = path.iterdir() if kind in LOOSE and path.is_dir() else ()
+        return max(float(each.stat().st_mtime) for each in (path, *inside))
     except OSError:
         return 0.0

@@ -2,29 +2,34 @@
 
 The command is run by `sh -ec` in the folder of the workload files. `{out}` is the file it writes
 its results to, `{build}` the side's build, `{python}` its interpreter, `{workloads}` that folder,
-and `{name}` a parameter; each is filled in quoted. Its results are JSON, either
-`{"metric": number-or-list, ...}` or
-`{"samples": [{"metric": "...", "values": [...], "series": "id/batch=8"}, ...]}`.
+and `{name}` a parameter; each is filled in quoted. Its results are in the workload's `format`:
+ciwm's own JSON (`ciwm.ingest.samples_json`), or that of another tool.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
 import shlex
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ciwm.launch.series import cases, names_parameters
+from ciwm.errors import UsageError
+from ciwm.ingest import as_stated, read_file
+from ciwm.ingest.measured import NO_NAME
+from ciwm.launch.series import cases, names_parameters, points
 from ciwm.records import Samples
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from ciwm.config import WorkloadConfig
+    from ciwm.config import MetricConfig, WorkloadConfig
+    from ciwm.ingest import Measured
+    from ciwm.launch.series import Case
 
-LIMIT_BYTES = 256 * 2**20
+OWN = "samples-json"
+_SHOWN = 5
 
 
 class ResultError(Exception):
@@ -45,7 +50,7 @@ def script(workload: WorkloadConfig, values: Mapping[str, str], launch: Path) ->
                 "out": str(out_file(launch, number)),
             },
         )
-        for number, case in enumerate(cases(workload))
+        for number, case in enumerate(points(workload))
     )
 
 
@@ -58,10 +63,18 @@ def read_samples(workload: WorkloadConfig, launch: Path) -> tuple[Samples, ...]:
     """The samples of the declared metrics in all result files; raises ResultError."""
     every = cases(workload)
     if names_parameters(workload):
-        groups = [(out_file(launch, i), [case.series]) for i, case in enumerate(every)]
+        each = [case.series for case in points(workload)]
+        groups = [
+            [case for case in every if case.series in (name, f"{name}/{case.benchmark}")]
+            for name in each
+        ]
     else:
-        groups = [(out_file(launch, 0), [case.series for case in every])]
-    found = [one for path, series in groups for one in _samples(path, series, workload)]
+        groups = [list(every)]
+    found = [
+        one
+        for number, group in enumerate(groups)
+        for one in _samples(out_file(launch, number), group, workload)
+    ]
     keys = [(one.series, one.metric) for one in found]
     twice = [key for key in keys if keys.count(key) > 1]
     if twice:
@@ -69,66 +82,73 @@ def read_samples(workload: WorkloadConfig, launch: Path) -> tuple[Samples, ...]:
     return tuple(found)
 
 
-def _samples(path: Path, expected: list[str], workload: WorkloadConfig) -> list[Samples]:
-    entries = _entries(_parsed(path))
-    samples = []
-    for entry in entries:
-        series = entry.get("series", expected[0] if len(expected) == 1 else None)
+def _samples(path: Path, expected: Sequence[Case], workload: WorkloadConfig) -> Iterator[Samples]:
+    measured = _measured(path, workload)
+    names = _Names(expected, workload, tuple(dict.fromkeys(one.series for one in measured)))
+    for one in measured:
+        series, config = names.of(one.series), workload.declared_metrics.get(one.metric)
         if series is None:
-            raise ResultError("a sample does not name its series; there are several")
-        if series not in expected:
-            raise ResultError(f"unknown series {series!r}; expected {', '.join(expected)}")
-        if entry["metric"] in workload.declared_metrics:
-            samples.append(
-                Samples(series=series, metric=entry["metric"], values=_values(entry, series))
-            )
-    return samples
+            continue
+        if one.failure and (config is not None or workload.format != OWN):
+            name = f"{one.series}:" if one.series else series
+            raise ResultError(f"{name} {one.failure}")
+        if config is None:
+            continue
+        if workload.format == OWN and len(one.launches) > 1:
+            raise ResultError(f"{series} {one.metric} is reported twice")
+        yield _one(series, one, config)
 
 
-def _parsed(path: Path) -> Any:
+def _measured(path: Path, workload: WorkloadConfig) -> tuple[Measured, ...]:
+    if not path.exists():
+        raise ResultError("it wrote no results to {out}")
     try:
-        if path.stat().st_size > LIMIT_BYTES:
-            raise ResultError(f"its results are larger than {LIMIT_BYTES // 2**20} MiB")
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise ResultError("it wrote no results to {out}") from None
-    except OSError as error:
-        raise ResultError(f"its results cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
-        raise ResultError(f"its results are not JSON: {error}") from error
+        return read_file(path, workload.format).measured
+    except UsageError as error:
+        raise ResultError(error.message.replace(str(path), "{out}")) from error
 
 
-def _entries(data: Any) -> list[dict[str, Any]]:
-    """Both forms as a list of entries with `metric` and `values`."""
-    if not isinstance(data, dict) or not data:
-        raise ResultError("its results are not a JSON object with samples")
-    if "samples" not in data:
-        return [{"metric": name, "values": values} for name, values in data.items()]
-    entries = data["samples"]
-    if not isinstance(entries, list):
-        raise ResultError("samples is not a list")
-    for entry in entries:
-        if not isinstance(entry, dict) or not isinstance(entry.get("metric"), str):
-            raise ResultError("a sample is not an object with a metric")
-        unknown = sorted(entry.keys() - {"series", "metric", "values"})
-        if unknown or "values" not in entry:
-            what = f"an unknown key {unknown[0]!r}" if unknown else "no values"
-            raise ResultError(f"the sample of {entry['metric']} has {what}")
-    return entries
+def _one(series: str, one: Measured, config: MetricConfig) -> Samples:
+    """All values of a metric, in the unit that is declared; ciwm's own may leave the unit out."""
+    try:
+        told = as_stated(one, config, series)
+    except UsageError as error:
+        raise ResultError(error.message) from error
+    values = tuple(value for launch in told.launches for value in launch)
+    return Samples(series=series, metric=one.metric, values=values, aggregate=one.aggregate)
 
 
-def _values(entry: Mapping[str, Any], series: str) -> tuple[float, ...]:
-    given = entry["values"]
-    values = given if isinstance(given, list) else [given]
-    name = f"{series} {entry['metric']}"
-    if not values:
-        raise ResultError(f"{name} has no values")
-    for value in values:
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ResultError(f"{name} has a value that is no number: {json.dumps(value)[:60]}")
-        if not math.isfinite(value):
-            raise ResultError(f"{name} is {value}")
-    return tuple(float(value) for value in values)
+@dataclass(frozen=True)
+class _Names:
+    """From the names in a file to the series of the workload."""
+
+    expected: Sequence[Case]
+    workload: WorkloadConfig
+    there: tuple[str, ...]
+
+    def of(self, name: str) -> str | None:
+        """The series of a name; None for a benchmark that is not judged. Raises ResultError."""
+        if self.workload.benchmarks:
+            return next((case.series for case in self.expected if case.benchmark == name), None)
+        if self.workload.format == OWN:
+            return self._own(name)
+        if len(self.expected) > 1:
+            raise ResultError("its parameters are not in the command: say {name} for each")
+        if len(self.there) > 1:
+            raise ResultError(
+                f"its results hold {len(self.there)} benchmarks ({', '.join(self.there[:_SHOWN])}"
+                f"{', ...' if len(self.there) > _SHOWN else ''}): name those that are judged in "
+                "benchmarks = [...]"
+            )
+        return self.expected[0].series
+
+    def _own(self, name: str) -> str:
+        series = [case.series for case in self.expected]
+        if name == NO_NAME and len(series) > 1:
+            raise ResultError("a sample does not name its series; there are several")
+        if name != NO_NAME and name not in series:
+            raise ResultError(f"unknown series {name!r}; expected {', '.join(series)}")
+        return name or series[0]
 
 
 def _filled(command: str, values: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ciwm.launch.series import STEP_TIME
 from ciwm.records import Samples
 
 if TYPE_CHECKING:
@@ -19,24 +20,40 @@ REASONS = ("failed", "oom", "invalid")
 class Journal:
     """What a worker wrote down; `unreadable` counts the lines that were dropped."""
 
+    host: str = ""
     interpreter: str | None = None
     torch: str | None = None
     torch_build: str | None = None
+    collective_library: str | None = None
     warmup_iterations: int = 0
     clocks: dict[str, str] = field(default_factory=dict)
+    calls: dict[str, int] = field(default_factory=dict)  # a sample, by series
+    unsteady: list[str] = field(default_factory=list)
     own_files: int | None = None
     error: tuple[str, str] | None = None
+    failed_at: float | None = None  # seconds since the epoch
+    death: tuple[int, int] | None = None  # the rank that ended without a word, and its status
     ended: bool = False
     unreadable: int = 0
+    windows: list[tuple[float, float]] = field(default_factory=list)  # measured, in monotonic time
     _values: dict[tuple[str, str], list[float]] = field(default_factory=dict)
 
     @property
     def samples(self) -> tuple[Samples, ...]:
         """All samples, by series and metric, in the order they were taken."""
         return tuple(
-            Samples(series=series, metric=metric, values=tuple(values))
+            Samples(
+                series=series,
+                metric=metric,
+                values=tuple(values),
+                calls=self.calls.get(series, 1) if metric == STEP_TIME else 1,
+            )
             for (series, metric), values in self._values.items()
         )
+
+    def put(self, samples: Samples) -> None:
+        """Add samples of a series and metric."""
+        self._values.setdefault((samples.series, samples.metric), []).extend(samples.values)
 
     def take(self, line: bytes) -> None:
         """Take one line; what it says wrongly is dropped as a whole."""
@@ -50,17 +67,26 @@ class Journal:
 
     def _take_start(self, entry: dict[str, Any]) -> None:
         self.interpreter = _words(entry["interpreter"])
+        self.host = _words(entry.get("host", ""))
 
     def _take_software(self, entry: dict[str, Any]) -> None:
         self.torch, self.torch_build = (
             None if entry[key] is None else _words(entry[key]) for key in ("torch", "torch_build")
         )
+        library = entry.get("collective_library")
+        self.collective_library = None if library is None else _words(library)
 
     def _take_warmup(self, entry: dict[str, Any]) -> None:
         self.warmup_iterations += int(entry["iterations"])
+        if not entry.get("steady", True):
+            self.unsteady.append(_words(entry["series"]))
 
     def _take_clock(self, entry: dict[str, Any]) -> None:
         self.clocks[_words(entry["series"])] = _words(entry["clock"])
+        self.calls[_words(entry["series"])] = max(int(entry.get("calls", 1)), 1)
+
+    def _take_measured(self, entry: dict[str, Any]) -> None:
+        self.windows.append((float(entry["begun_s"]), float(entry["ended_s"])))
 
     def _take_samples(self, entry: dict[str, Any]) -> None:
         key = (_words(entry["series"]), _words(entry["metric"]))
@@ -75,6 +101,8 @@ class Journal:
     def _take_error(self, entry: dict[str, Any]) -> None:
         reason = entry["reason"] if entry["reason"] in REASONS else "failed"
         self.error = self.error or (reason, _words(entry["message"]))
+        if self.failed_at is None and "at" in entry:
+            self.failed_at = float(entry["at"])
 
     def _take_end(self, _entry: dict[str, Any]) -> None:
         self.ended = True

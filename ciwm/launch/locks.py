@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Iterator
 
+    from ciwm.records import Accelerator
+
 CPU = "cpu"
 STICKY_FOR_ALL = 0o1777
 # Which folder depends on the host alone, never on the user or on TMPDIR: all jobs must agree.
@@ -99,6 +101,16 @@ def lock_directory() -> Path:
             f"cannot make {directory}: {error.strerror}", "set CIWM_LOCK_DIR to a folder we may use"
         ) from error
     return directory
+
+
+def card_name(card: Accelerator) -> str:
+    """What a card is locked by, the same for all jobs of the host."""
+    return f"{card.vendor}-{card.uuid or card.index}"
+
+
+def mark_path(identifier: str) -> Path:
+    """Where word is left that a card's clock is held; beside the card's lock."""
+    return _path(identifier).with_suffix(".clock")
 
 
 def _is_shared(directory: Path) -> bool:

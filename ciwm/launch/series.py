@@ -9,6 +9,8 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ciwm.errors import ConfigError
+from ciwm.launch.collectives import check_sizes
+from ciwm.launch.launcher import launcher_words
 from ciwm.records import Series
 
 if TYPE_CHECKING:
@@ -18,25 +20,64 @@ if TYPE_CHECKING:
 
 STEP_TIME = "step_time"  # the metric the worker itself measures
 SECONDS_IN = {"s": 1.0, "ms": 1e3, "us": 1e6, "µs": 1e6, "ns": 1e9}
+BYTES_IN = {
+    "B": 1.0,
+    "kB": 1e-3,
+    "MB": 1e-6,
+    "GB": 1e-9,
+    "KiB": 2.0**-10,
+    "MiB": 2.0**-20,
+    "GiB": 2.0**-30,
+}
+# what the worker measures once a launch where it is declared, and the units it may be in
+ONCE = {
+    "first_step_time": SECONDS_IN,
+    "compile_time": SECONDS_IN,
+    "peak_device_memory": BYTES_IN,
+    "peak_rss": BYTES_IN,
+}
+LOAD_IMBALANCE = "load_imbalance"
+# metrics that ciwm makes of the times of all ranks: their unit, and which direction is better
+DERIVED = {
+    LOAD_IMBALANCE: ("%", "lower"),
+    "algbw": ("GB/s", "higher"),
+    "busbw": ("GB/s", "higher"),
+}
 PLACEHOLDERS = ("out", "build", "python", "workloads")
 
 
 @dataclass(frozen=True)
 class Case:
-    """One point of the matrix: the name its samples carry, and its parameters."""
+    """One point of the matrix: the name its samples carry, and its parameters.
+
+    `benchmark` is what another tool calls it, where a command runs several of that tool's.
+    """
 
     series: str
     params: Mapping[str, Scalar]
+    benchmark: str = ""
 
 
 def cases(workload: WorkloadConfig) -> tuple[Case, ...]:
+    """Every series of a workload: the points of its matrix, and the benchmarks of each."""
+    if not workload.benchmarks:
+        return points(workload)
+    _refuse_twice(f"workload {workload.id}: benchmarks", list(workload.benchmarks))
+    return tuple(
+        Case(f"{point.series}/{name}", point.params, name)
+        for point in points(workload)
+        for name in workload.benchmarks
+    )
+
+
+def points(workload: WorkloadConfig) -> tuple[Case, ...]:
     """All combinations of the parameters, the last one varying fastest; raises ConfigError."""
-    names = list(workload.params)
-    empty = [name for name in names if not workload.params[name]]
+    names = list(workload.matrix)
+    empty = [name for name in names if not workload.matrix[name]]
     if empty:
         raise ConfigError(f"workload {workload.id}: params.{empty[0]} has no value")
     points = (
-        dict(zip(names, values, strict=True)) for values in product(*workload.params.values())
+        dict(zip(names, values, strict=True)) for values in product(*workload.matrix.values())
     )
     made = [Case(_name(workload.id, params), params) for params in points]
     _refuse_twice(workload.id, [case.series for case in made])
@@ -75,16 +116,14 @@ def check_workload(workload: WorkloadConfig) -> None:
     texts = [workload.command, *(value for values in workload.params.values() for value in values)]
     if any("\0" in text for text in texts if isinstance(text, str)):
         raise ConfigError(f"workload {workload.id}: a command or parameter holds a NUL character")
-    if workload.devices > 1 and workload.python is not None:
-        raise ConfigError(
-            f"workload {workload.id}: devices = {workload.devices}: a python workload is one "
-            "process on one card",
-            "start the processes by a command, with torchrun say",
-        )
-    if workload.python is not None:
-        _check_step_time(workload)
-    else:
+    launcher_words(workload)
+    if workload.command is not None:
         _check_placeholders(workload)
+        return
+    _check_measured(workload)
+    _check_batch(workload)
+    _check_made(workload)
+    check_sizes(workload)
 
 
 def names_parameters(workload: WorkloadConfig) -> bool:
@@ -93,17 +132,58 @@ def names_parameters(workload: WorkloadConfig) -> bool:
     return bool(workload.params) and used >= workload.params.keys()
 
 
-def _check_step_time(workload: WorkloadConfig) -> None:
-    metric = workload.declared_metrics.get(STEP_TIME)
-    if metric is None:
+def _check_measured(workload: WorkloadConfig) -> None:
+    """The metrics that the worker itself measures have units it knows, and less is better."""
+    for name, units in ((STEP_TIME, SECONDS_IN), *ONCE.items()):
+        metric = workload.declared_metrics.get(name)
+        if metric is None:
+            continue
+        where = f"workload {workload.id}: metrics.{name}"
+        if metric.unit not in units:
+            raise ConfigError(f"{where}.unit is {metric.unit!r}", f"one of {', '.join(units)}")
+        if metric.better != "lower":
+            what = "a time" if units is SECONDS_IN else "memory used"
+            raise ConfigError(f"{where}.better is higher: it is {what}", 'better = "lower"')
+
+
+def _check_batch(workload: WorkloadConfig) -> None:
+    """What the step reports itself, and a cold cache, do not go with several calls a sample."""
+    if (workload.batch or 1) == 1:
         return
-    where = f"workload {workload.id}: metrics.{STEP_TIME}"
-    if metric.unit not in SECONDS_IN:
-        raise ConfigError(
-            f"{where}.unit is {metric.unit!r}", f"a time: one of {', '.join(SECONDS_IN)}"
+    kept = {STEP_TIME, *ONCE, *made_of_times(workload)}
+    own = next((name for name in workload.declared_metrics if name not in kept), None)
+    if own is not None or workload.flush_cache:
+        why = (
+            f"metrics.{own} is reported by each call" if own else "flush_cache is before each call"
         )
-    if metric.better != "lower":
-        raise ConfigError(f"{where}.better is higher: it is a time", 'better = "lower"')
+        raise ConfigError(f"workload {workload.id}: batch = {workload.batch}: {why}", "batch = 1")
+
+
+def once_scales(workload: WorkloadConfig) -> dict[str, float]:
+    """Of the metrics that are measured once a launch, what turns seconds or bytes into units."""
+    declared = workload.declared_metrics
+    return {name: units[declared[name].unit] for name, units in ONCE.items() if name in declared}
+
+
+def made_of_times(workload: WorkloadConfig) -> tuple[str, ...]:
+    """The declared metrics that ciwm makes of the times of all ranks; a step reports the others."""
+    names = DERIVED if workload.collective is not None else (LOAD_IMBALANCE,)
+    return tuple(name for name in workload.declared_metrics if workload.ranks > 1 and name in names)
+
+
+def _check_made(workload: WorkloadConfig) -> None:
+    made = made_of_times(workload)
+    for name, metric in workload.declared_metrics.items():
+        where = f"workload {workload.id}: metrics.{name}"
+        if name in made and (metric.unit, metric.better) != DERIVED[name]:
+            unit, better = DERIVED[name]
+            raise ConfigError(
+                f"{where} is {metric.unit!r}, {metric.better} is better",
+                f'ciwm makes it of times: unit = "{unit}", better = "{better}"',
+            )
+        if workload.collective is not None and name not in (STEP_TIME, *ONCE, *made):
+            known = ", ".join((STEP_TIME, *DERIVED, *ONCE))
+            raise ConfigError(f"{where}: a collective has only {known}")
 
 
 def _check_placeholders(workload: WorkloadConfig) -> None:

@@ -14,12 +14,13 @@ from ciwm.opmap.support import UNSERVED, WORST, supports
 from ciwm.records.opmap import Blocked, ClassCount, Composite, Proof
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ciwm.opmap.making import Making
     from ciwm.opmap.observe import Observed
     from ciwm.opmap.seen import SeenOps
     from ciwm.records.opmap import MapStage, OpSupport, QueueEntry
+    from ciwm.records.opmap_fallback import WorkloadFallbacks
 
 REMOVED = 24  # kernels of a step that are removed one by one in strict runs of a workload
 
@@ -35,8 +36,11 @@ class Coverage:
     blocked: tuple[Blocked, ...] = ()
 
 
-def covered(making: Making) -> Coverage:
-    """Support on the target, where there is one, and the queue of kernels to write."""
+def covered(making: Making, fallbacks: Sequence[WorkloadFallbacks] = ()) -> Coverage:
+    """Support on the target, where there is one, and the queue of kernels to write.
+
+    Where `fallbacks` were profiled on a device, their share of time weighs in the queue.
+    """
     manifest = making.request.manifest
     census, ghost = making.ops("census"), making.ops("ghost")
     seen = ghost if manifest is not None and ghost else census
@@ -45,7 +49,7 @@ def covered(making: Making) -> Coverage:
     found = supports(manifest, ghost, facts) if manifest is not None and ghost else ()
     queue: tuple[QueueEntry, ...] = ()
     if "queue" in making.request.stages:
-        needs = _needs(seen, facts, found)
+        needs = replace(_needs(seen, facts, found), time_share_pct=_time_shares(fallbacks))
         queue = _queue(making, needs)
     return Coverage(
         composites=_composites(census or ghost),
@@ -77,10 +81,11 @@ def _facts(making: Making, seen: Mapping[str, SeenOps]) -> dict[str, Fact]:
 def _compare_torch(making: Making) -> None:
     """A warning where the manifest is of another torch than the one that observed."""
     manifest = making.request.manifest
-    for each in making.seen.get("ghost", {}).values():
-        for line in said(each, "known") if manifest is not None else ():
-            making.warnings += compared_with(manifest, each.torch, line["ops"])
-            return
+    ghosts = making.seen.get("ghost", {}).values()
+    known = next(((each, line) for each in ghosts for line in said(each, "known")), None)
+    if manifest is not None and known is not None:
+        observed, line = known
+        making.warnings += compared_with(manifest, observed.torch, line["ops"])
 
 
 def _counts(ghost: Mapping[str, SeenOps], found: tuple[OpSupport, ...]) -> Iterator[ClassCount]:
@@ -93,6 +98,16 @@ def _counts(ghost: Mapping[str, SeenOps], found: tuple[OpSupport, ...]) -> Itera
             if ops:
                 calls = sum(each.counts[op] for op in ops)
                 yield ClassCount(workload=name, support=support, ops=tuple(ops), calls=calls)
+
+
+def _time_shares(fallbacks: Sequence[WorkloadFallbacks]) -> dict[str, float]:
+    """The largest share of any workload's step that an operator took on the CPU, in percent."""
+    shares: dict[str, float] = {}
+    for each in fallbacks:
+        for op in each.ops:
+            for name in op.overloads or (op.op,):
+                shares[name] = max(op.time_share_pct, shares.get(name, 0.0))
+    return shares
 
 
 def _needs(
@@ -139,7 +154,8 @@ def _proofs(making: Making, needs: Needs, found: list[Step]) -> dict[str, Proof]
     }
     models = [one for one in making.subjects if one.id in step_of and one.entry == "model"]
     making.request.say(f"strict runs: {len(models)} workloads")
-    observed = observe_all("prove", models, making.request.site, options)
+    site = making.request.site
+    observed = observe_all("prove", models, site, making.with_device(options))
     proofs = {}
     for name, each in observed.items():
         if each.problem is not None:

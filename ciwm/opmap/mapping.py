@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ciwm import __version__
+from ciwm.errors import ConfigError
 from ciwm.opmap.coverage import Coverage, covered
 from ciwm.opmap.making import Making
 from ciwm.opmap.manifests import native_ops
@@ -27,9 +28,19 @@ if TYPE_CHECKING:
     from ciwm.opmap.subjects import Subject
 
 
+INTERPRETER_STAGES = frozenset({"correctness", "communication"})  # which ask the device, too
+WRONG = 1e-2  # between the null device and the CPU, which compute alike but for the order
+
+
 def make_map(request: MapRequest) -> WorkloadMap:
     """Run every stage that was asked for; what failed is in the map's problems."""
     found, left = subjects(request.config, request.only)
+    if not found and not left and not INTERPRETER_STAGES.issuperset(request.stages):
+        raise ConfigError(
+            "no workload is declared, so there is nothing to map",
+            "add one to ciwm.toml: [[map.workload]] with id, phase and model = 'file.py:build' "
+            "(docs/map.md)",
+        )
     making = Making(request, found)
     making.problems += [
         MapProblem(stage="census", workload=name, reason="invalid", detail=why)
@@ -41,13 +52,15 @@ def make_map(request: MapRequest) -> WorkloadMap:
         making.run("intensity", "intensity")
     if "ghost" in request.stages and request.manifest is not None:
         making.run("ghost", "ghost", {"native": native_ops(request.manifest)})
-    coverage = covered(making) if making.ops("census") or making.ops("ghost") else Coverage()
-    return _written(making, coverage)
+    on_device = device_parts(making)
+    coverage = Coverage()
+    if making.ops("census") or making.ops("ghost"):
+        coverage = covered(making, on_device.get("fallbacks", ()))
+    return _written(making, coverage, on_device)
 
 
-def _written(making: Making, coverage: Coverage) -> WorkloadMap:
+def _written(making: Making, coverage: Coverage, on_device: dict[str, Any]) -> WorkloadMap:
     request = making.request
-    on_device = device_parts(making)  # before the problems and the software are read
     uses = [use for each in making.ops("census").values() for use in each.uses]
     declared = declared_workloads(request.config)
     return WorkloadMap(
@@ -93,6 +106,9 @@ def _workload(subject: Subject, making: Making) -> MappedWorkload:
     device = making.request.config.map.device
     apart = said(census, "difference")
     notes = [line["note"] for each in (census, counted) for line in said(each, "note")]
+    difference = apart[0]["max_abs_diff"] if apart else None
+    if difference is not None and difference > WRONG:
+        notes.append(f"its result is {difference:.2g} off the CPU's: its kernels may be others too")
     return MappedWorkload(
         id=subject.id,
         workload=subject.workload,
@@ -102,6 +118,6 @@ def _workload(subject: Subject, making: Making) -> MappedWorkload:
         devices=subject.devices,
         intensity=intensity(counted, device),
         memory=memory(counted, device, subject.devices),
-        max_abs_diff=apart[0]["max_abs_diff"] if apart else None,
+        max_abs_diff=difference,
         notes=tuple(notes),
     )

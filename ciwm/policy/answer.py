@@ -79,7 +79,9 @@ def _passed(total: int, counts: Counter[SeriesOutcome]) -> str:
     tolerated = ", ".join(f"{counts[name]} {name}" for name in _BLOCKED_BY if counts[name])
     if tolerated:
         return f"{_count(total)}: {tolerated}, which the configuration does not let block"
-    return f"{_count(total)}, none worse by its threshold" + (f" ({others})" if others else "")
+    but = " but what is waived" if counts["waived"] else ""
+    aside = f" ({others})" if others else ""
+    return f"{_count(total)}, none{but} worse by its threshold{aside}"
 
 
 def _decides(verdict: SeriesVerdict, run: RunOutcome, config: GateConfig) -> bool:
@@ -90,6 +92,8 @@ def _blocks(verdict: SeriesVerdict, config: GateConfig) -> bool:
     """Whether a series' outcome blocks, by the rule that matches it or by the gate's own list."""
     if verdict.outcome not in _BLOCKED_BY:
         return False
+    if verdict.of_build:
+        return "build_time" in config.block_on
     rule = config.rule_for(verdict.series, verdict.metric, verdict.workload)
     stated = None if rule is None else rule.block_on
     what = "tail" if verdict.by_tail else _BLOCKED_BY[verdict.outcome]

@@ -6,7 +6,7 @@ from math import exp, log
 from statistics import median
 from typing import TYPE_CHECKING
 
-from ciwm.policy.blocks import void_reason
+from ciwm.policy.conditions import RULES, void_reason, void_reasons
 from ciwm.policy.scale import as_measured, signed
 from ciwm.policy.trials import measured
 from ciwm.policy.words import named, plain
@@ -17,6 +17,7 @@ from ciwm.stats.launches import quantile, worse_log
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from ciwm.gate_config import VoidConfig
     from ciwm.records import Launch, Series
     from ciwm.records.factorial import Cell, FactorialRun, Owner
     from ciwm.stats.factorial import Effect, Split
@@ -31,15 +32,15 @@ INTERVAL_METHOD = (
 )
 
 
-def attribute(run: FactorialRun) -> Attribution:
+def attribute(run: FactorialRun, rules: VoidConfig = RULES) -> Attribution:
     """Split the change of every series; blocks with a void or failed launch do not count."""
-    whole = [block for block in _blocks(run) if _counts(block)]
+    whole = [block for block in _blocks(run) if _counts(block, rules)]
     return Attribution(
         run=run.id,
         factors=run.factors,
         interval_method=INTERVAL_METHOD,
         series=tuple(_series(series, whole, run) for series in run.family),
-        problems=tuple(_problems(run)),
+        problems=tuple(_problems(run, rules)),
     )
 
 
@@ -52,9 +53,10 @@ def _blocks(run: FactorialRun) -> list[Block]:
     return list(groups.values())
 
 
-def _counts(block: Block) -> bool:
-    ended = all(launch.exit == "ok" and not void_reason(launch) for launch in block.values())
-    return ended and len(block) == len(CELLS)
+def _counts(block: Block, rules: VoidConfig) -> bool:
+    launches = tuple(block.values())
+    ended = all(launch.exit == "ok" for launch in launches)
+    return ended and len(block) == len(CELLS) and not any(void_reasons(launches, rules))
 
 
 def _series(series: Series, blocks: Iterable[Block], run: FactorialRun) -> SeriesAttribution:
@@ -158,7 +160,7 @@ def _range(series: Series, effect: Effect) -> str:
     return f"{signed(series, effect.change)} (95 % interval {ends})"
 
 
-def _problems(run: FactorialRun) -> Iterator[str]:
+def _problems(run: FactorialRun, rules: VoidConfig) -> Iterator[str]:
     if not run.complete:
         yield f"the run is not complete: {plain(run.stopped_because)}"
     hard = {
@@ -173,6 +175,6 @@ def _problems(run: FactorialRun) -> Iterator[str]:
     for one in bad[:5]:
         launch = one.launch
         yield f"{launch.workload} {one.cell}: {launch.exit}: {plain(launch.detail)}"
-    voids = [reason for one in run.launches if (reason := void_reason(one.launch))]
+    voids = [reason for one in run.launches if (reason := void_reason(one.launch, rules))]
     if voids:
         yield f"{len(voids)} launches were void ({voids[0]}); their blocks do not count"

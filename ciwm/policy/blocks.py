@@ -1,4 +1,4 @@
-"""Launches as blocks: what makes one complete, and what makes one void."""
+"""Launches as blocks: and what makes one complete."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from ciwm.stats.gate import BLOCK, block_order
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ciwm.records import Launch, Side
+    from ciwm.records import Launch, Plan, Side
 
-# a capped power or an idle clock is how a card works; these mean that it could not do its work
-_BROKEN_CLOCK = ("thermal", "hw_slowdown", "brake")
 STOPPED = ("interrupted", "lost")  # by us: says nothing about the workload
 
 
@@ -29,17 +27,6 @@ def failed(launch: Launch) -> bool:
     return launch.exit != "ok" and launch.exit not in STOPPED
 
 
-def void_reason(launch: Launch) -> str:
-    """What broke the conditions of a launch, in words; empty when nothing did."""
-    for window in launch.telemetry:
-        if window.foreign_pids:
-            return f"another process on accelerator {window.accelerator}"
-        for reason in window.throttle_reasons:
-            if any(word in reason.lower() for word in _BROKEN_CLOCK):
-                return f"accelerator {window.accelerator} was throttled ({reason})"
-    return ""
-
-
 def complete(block: Sequence[Launch]) -> bool:
     """Whether a block is two launches a side, each ended by itself."""
     return len(block) == 2 * BLOCK and all(
@@ -52,8 +39,8 @@ def ran(block: Sequence[Launch], side: Side) -> tuple[Launch, ...]:
     return tuple(launch for launch in block if launch.side == side and launch.exit == "ok")
 
 
-def in_order(block: Sequence[Launch], seed: int) -> bool:
+def in_order(block: Sequence[Launch], plan: Plan) -> bool:
     """Whether the sides came in the order that the plan's seed gives."""
     first = block[0]
-    planned = block_order(seed, first.workload, first.block, first.attempt)
+    planned = block_order(*plan.drawn_for(first.workload), first.block, first.attempt)
     return tuple(launch.side for launch in block) == planned

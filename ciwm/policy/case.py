@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Case:
-    """A series' trial and its workload's launches, in the run they come from."""
+    """A series' trial and its workload's launches, in the run they come from.
+
+    `aggregate` says of what each launch gives one figure, where a tool kept no samples.
+    """
 
     run: Run
     trial: Trial
     tally: Tally
     incomparable: str = ""  # why the two arms cannot be compared at all
+    aggregate: str = ""
 
     @property
     def series(self) -> Series:
@@ -31,7 +35,7 @@ class Case:
 
     def builds(self, side: Side) -> bool:
         """Whether the side's build, where there is a record of one, can be launched."""
-        build = self.run.arm(side).build
+        build = self.run.arm(side, self.series.workload).build
         return build is None or build.ok
 
     def runs(self, side: Side) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ciwm.errors import UsageError
 from ciwm.policy.outcomes import Outcome, outcome
 from ciwm.policy.scale import as_measured, signed
+from ciwm.policy.thresholds import replaced
 from ciwm.policy.words import named, odds, plain
 from ciwm.records import Confirmation, LaunchCount
 
@@ -52,6 +53,18 @@ def refuse_unlike(run: Run, second: Run) -> None:
                 f"{series.series} {series.metric} is in {first.unit} ({first.better} is better) "
                 f"here and in {series.unit} ({series.better}) in the second run"
             )
+
+
+def like(run: Run, second: Run) -> Run:
+    """The second run, its series by the thresholds of the first's."""
+    known = {series.key: series for series in run.plan.family}
+    family = tuple(
+        replaced(series, first.threshold_pct, first.threshold_abs)
+        if (first := known.get(series.key))
+        else series
+        for series in second.plan.family
+    )
+    return second.model_copy(update={"plan": second.plan.model_copy(update={"family": family})})
 
 
 def unconfirmed(found: Outcome) -> Outcome:

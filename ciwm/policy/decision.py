@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING
 
 from ciwm.policy.answer import headline, run_outcome
 from ciwm.policy.blocks import blocks
+from ciwm.policy.build_time import of_run
 from ciwm.policy.case import Case, declared_removed
-from ciwm.policy.confirmation import confirmation, confirmed, refuse_unlike, unconfirmed
-from ciwm.policy.figures import figures, middle, tail_figures
+from ciwm.policy.confirmation import confirmation, confirmed, like, refuse_unlike, unconfirmed
+from ciwm.policy.figures import figures, middle, seen_figures, tail_figures
 from ciwm.policy.gone import gone_verdict, renames
 from ciwm.policy.outcomes import Outcome, outcome
-from ciwm.policy.problems import judged_by_itself, problems
+from ciwm.policy.problems import aggregates_of, judged_by_itself, problems
+from ciwm.policy.rank_figures import rank_figures
 from ciwm.policy.tally import Tally
 from ciwm.policy.thresholds import ruled
 from ciwm.policy.trials import family_size
 from ciwm.policy.waiving import Waivers, remarks, waived
 from ciwm.policy.watch import Watch
 from ciwm.policy.words import named
-from ciwm.records import SEVERITY, LaunchCount, SeriesVerdict, Verdict
+from ciwm.records import SEVERITY, SIDES, LaunchCount, SeriesVerdict, Verdict
 
 if TYPE_CHECKING:
     from ciwm.config import GateConfig
@@ -49,6 +51,7 @@ def decide(
     notes: tuple[str, ...] = ()
     if second is not None:
         refuse_unlike(run, second)
+        second = like(run, second)
         other_watch = _watched(second, config)
         others = {case.series.key: case for case in _cases(second, other_watch)}
         notes = tuple(f"second run: {said}" for said in problems(second, other_watch, config, ()))
@@ -65,6 +68,8 @@ def decide(
         verdicts.append(_series(case, found, confirmation(case, other), waiver))
     gone = (ruled(series, config) for series in run.plan.gone)
     verdicts += [gone_verdict(series) for series in gone if series not in removed]
+    built = of_run(run, config, second, waivers) if verdicts else None  # alone it is no pass
+    verdicts += [built] if built is not None else []
     names = tuple(named(series) for series in removed)
     notes = (*problems(run, watch, config, names), *notes)
     if waivers is not None:
@@ -81,21 +86,30 @@ def _removed(run: Run, cases: list[Case], config: GateConfig) -> list[Series]:
 
 def _watched(run: Run, config: GateConfig) -> Watch:
     watch = Watch(run.plan, config)
-    for block in blocks(run.launches):
+    for block in blocks(sorted(run.launches, key=lambda launch: launch.number)):
         watch.add(block)
     return watch
 
 
 def _cases(run: Run, watch: Watch) -> list[Case]:
-    incomparable = _incomparable(run)
+    aggregates = aggregates_of(run)
+    incomparable = {name: _incomparable(run, name) for name in watch.tallies}
     return [
-        Case(run, trial, watch.tallies.get(trial.series.workload, Tally()), incomparable)
+        Case(
+            run,
+            trial,
+            watch.tallies.get(trial.series.workload, Tally()),
+            incomparable[trial.series.workload],
+            aggregates.get(trial.series.key, ""),
+        )
         for trial in watch.trials
     ]
 
 
-def _incomparable(run: Run) -> str:
-    hard = [d for d in run.base.environment.diff(run.head.environment) if d.hard]
+def _incomparable(run: Run, workload: str) -> str:
+    """Why a workload's two sides cannot be compared; empty when they can."""
+    base, head = (run.arm(side, workload).environment for side in SIDES)
+    hard = [d for d in base.diff(head) if d.hard]
     return "; ".join(f"{d.what} was {d.base} for base and {d.head} for head" for d in hard)
 
 
@@ -114,6 +128,7 @@ def _verdict(
         series=tuple(rows),
         problems=(*notes, *renames(run.plan, rows)),
         judged_by_itself=judged_by_itself(run),
+        devices=rank_figures(run),
     )
 
 
@@ -133,16 +148,26 @@ def _series(
         threshold_pct=series.threshold_pct,
         threshold_abs=series.threshold_abs,
         evidence_needed=trial.gate.evidence_needed,
-        launches=LaunchCount(base=len(trial.values["base"]), head=len(trial.values["head"])),
+        launches=_counted(case),
         base_runs=found.base_runs,
         by_tail=found.by_tail,
         reason=found.reason,
         tail=tail_figures(case),
         confirmation=second,
         waiver=waiver,
+        aggregate=case.aggregate,
         needs_confirmation=found.needs_confirmation,
         **figures(trial, found.outcome),
+        **seen_figures(case),
     )
+
+
+def _counted(case: Case) -> LaunchCount:
+    """Launches in complete blocks; of sides measured apart, all where they make up none."""
+    trial = case.trial
+    alone = case.run.plan.order == "apart" and not trial.launches
+    values = trial.seen if alone else trial.values
+    return LaunchCount(base=len(values["base"]), head=len(values["head"]))
 
 
 def _worst_first(verdict: SeriesVerdict) -> tuple[int, float, str, str]:

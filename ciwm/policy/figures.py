@@ -45,6 +45,17 @@ def figures(trial: Trial, outcome: str) -> dict[str, Any]:
     }
 
 
+def seen_figures(case: Case) -> dict[str, float]:
+    """Sides measured apart, too few launches for an interval: how their medians compare."""
+    trial = case.trial
+    base, head = middle(trial, "base"), middle(trial, "head")
+    if case.run.plan.order != "apart" or trial.launches or base is None or head is None:
+        return {}
+    if trial.on_differences:
+        return {"difference": head - base}
+    return {"ratio": head / base} if base > 0 and head > 0 else {}
+
+
 def tail_figures(case: Case) -> TailVerdict | None:
     """The slowest iterations in numbers, where launches have enough of them."""
     trial = case.trial

@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ciwm.policy.tally import FAILURES
 from ciwm.policy.trial import LARGEST
-from ciwm.policy.words import advice, does_not_run, named, plain, proved, unchanged, undecided
+from ciwm.policy.words import (
+    advice,
+    does_not_run,
+    named,
+    on_trust,
+    plain,
+    proved,
+    unchanged,
+    undecided,
+)
 from ciwm.records import SIDES
 
 if TYPE_CHECKING:
@@ -84,6 +93,12 @@ def _void(case: Case) -> Outcome | None:
         return Outcome("void", f"{name}: the two sides cannot be compared: {case.incomparable}")
     if case.tally.broken:
         return Outcome("void", f"{name}: {case.tally.broken}")
+    if case.run.plan.order == "seeded" and case.tally.skipped_blocks:
+        return Outcome(
+            "void",
+            f"{name}: {case.tally.skipped_blocks} blocks before the last one are not in the run, "
+            "or not whole: to leave out what was seen could make any answer",
+        )
     if case.trial.verdict == "no ratio":
         return Outcome("void", f"{name}: {_no_ratio(case.trial)}")
     return None
@@ -103,15 +118,17 @@ def _no_ratio(trial: Trial) -> str:
 
 def _apart(case: Case) -> Outcome | None:
     """No order was drawn, so no evidence counts, however strong: what is seen is advice."""
-    if case.run.plan.order != "apart" or case.trial.verdict is None:
+    if case.run.plan.order != "apart" or not (case.has("base") and case.has("head")):
         return None
-    return Outcome("inconclusive", advice(case.trial))
+    return Outcome("inconclusive", advice(case.trial, case.aggregate))
 
 
 def _judged(case: Case) -> Outcome:
     """By the P50, unless slowest iterations that may block say something worse."""
     trial = case.trial
     middle = outcome_of(trial, case)
+    if case.aggregate and case.run.plan.order != "seeded":
+        middle = middle._replace(reason=f"{middle.reason}; {on_trust(case.aggregate)}")
     if trial.tail is None or not trial.tail_gates or middle.outcome == "regressed":
         return middle
     slowest = outcome_of(trial.tail, case)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ciwm.policy.device_remarks import remarks
 from ciwm.policy.first_guess import undetectable
+from ciwm.policy.oddities import oddities
 from ciwm.policy.thresholds import unused_rules
 from ciwm.policy.trial import GATED_TAIL
 from ciwm.policy.words import named, plain, proved
@@ -28,8 +30,11 @@ def problems(
         *unused_rules(run.plan, config),
         *undetectable(run.plan, config),
         *_launches(watch),
+        *remarks(run.launches),
         *_unplanned(run),
         *_order(run),
+        *oddities(run, watch),
+        *_aggregates(run),
         *_tails(watch),
         *(f"{name}: absent on head, declared removed, not judged" for name in removed),
     )
@@ -62,6 +67,9 @@ def _plan(run: Run, watch: Watch) -> Iterator[str]:
             f"this change edits workloads it is measured by: {_few(plan.touched_workloads)}"
             + ("; the check is neutral at best" if judged_by_itself(run) else "")
         )
+    for shard in plan.shards:
+        if shard.missing:
+            yield f"shard {plain(shard.label)} is missing: {plain(shard.missing)}"
     if not run.complete:
         yield f"the run is not complete: {plain(run.stopped_because)}"
 
@@ -79,10 +87,14 @@ def _launches(watch: Watch) -> Iterator[str]:
                 )
         if tally.void_blocks:
             yield (
-                f"{name}: {tally.void_blocks} blocks discarded, void launches: "
+                f"{name}: {_blocks(tally.void_blocks)} discarded, void launches: "
                 f"{tally.void['base']} of base, {tally.void['head']} of head "
                 f"({_few(sorted(set(tally.void_reasons)))})"
             )
+
+
+def _blocks(count: int) -> str:
+    return "1 block" if count == 1 else f"{count} blocks"
 
 
 def _unplanned(run: Run) -> Iterator[str]:
@@ -98,10 +110,38 @@ def _unplanned(run: Run) -> Iterator[str]:
 
 
 def _order(run: Run) -> Iterator[str]:
+    if run.plan.order == "apart":
+        yield (
+            "base and head were measured apart: what changed between the two occasions cannot be "
+            "told from the change itself, so that nothing is proved (--trust-separate decides all "
+            "the same)"
+        )
     if run.plan.order == "unknown":
         yield (
             "the order of launches inside blocks is not known: the bound on false alarms holds "
             "only if it was drawn at random"
+        )
+
+
+def aggregates_of(run: Run) -> dict[tuple[str, str], str]:
+    """The series whose launches give one figure each instead of samples, and of what it is."""
+    return {
+        (samples.series, samples.metric): samples.aggregate
+        for launch in run.launches
+        for samples in launch.samples
+        if samples.aggregate
+    }
+
+
+def _aggregates(run: Run) -> Iterator[str]:
+    """Series of which a launch gives an aggregate: what happens inside a launch is not seen."""
+    found = aggregates_of(run)
+    if found:
+        kinds = sorted({plain(what) for what in found.values()})
+        names = _few([" ".join(key) for key in found])
+        yield (
+            f"no samples, one figure a launch ({_few(kinds)}): {names}; what varies inside a "
+            "launch cannot be seen"
         )
 
 

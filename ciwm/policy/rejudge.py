@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ciwm.config import GateConfig
     from ciwm.records import Run
 
+SHARDS_LIMIT = 64
 FAMILY_LIMIT = 2_000  # series; ours of one run are a few hundred at most
 ATTEMPTS_LIMIT = 8  # launches of a workload, as a multiple of both sides' budget
 
@@ -30,7 +31,8 @@ def replanned(run: Run, declared: Iterable[Series], gate: GateConfig) -> Run:
     benchmark of ours can have made.
     """
     _refuse_foreign(run, gate)
-    known = {series.key: series for series in declared}
+    labels = [shard.label for shard in run.plan.shards] or [""]
+    known = {one.key: one for each in declared for one in map(each.in_shard, labels)}
     further = [_plain(one, gate) for one in run.plan.family if one.key not in known]
     family = (*known.values(), *further)
     plan = Plan(
@@ -41,6 +43,7 @@ def replanned(run: Run, declared: Iterable[Series], gate: GateConfig) -> Run:
         workloads=tuple(dict.fromkeys(series.workload for series in family)),
         workloads_from=run.plan.workloads_from,
         touched_workloads=run.plan.touched_workloads,
+        shards=run.plan.shards,
     )
     return run.model_copy(update={"plan": plan})
 
@@ -48,6 +51,9 @@ def replanned(run: Run, declared: Iterable[Series], gate: GateConfig) -> Run:
 def _refuse_foreign(run: Run, gate: GateConfig) -> None:
     if run.plan.order != "seeded":
         raise UsageError("run/run.json was not measured interleaved: nothing can be proved by it")
+    labels = [shard.label for shard in run.plan.shards]
+    if len(labels) > SHARDS_LIMIT or len(set(labels)) != len(labels):
+        raise UsageError(f"run/run.json has more than {SHARDS_LIMIT} shards, or one label twice")
     if len(run.plan.family) > FAMILY_LIMIT:
         raise UsageError(f"run/run.json plans more than {FAMILY_LIMIT:,} series")
     most = 2 * gate.max_launches * ATTEMPTS_LIMIT

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 class Figure(NamedTuple):
     """A figure with its unit; no value where it was not measured.
 
-    It `fits` where it has a meaning for this style of downstream.
+    It `fits` where it has a meaning for this style of downstream. `at_least` so much where contents
+    are missing: no budget is kept then.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Figure(NamedTuple):
     title: str
     value: float | None
     fits: bool = True
+    at_least: bool = False
 
     @property
     def told(self) -> str:
@@ -28,7 +30,8 @@ class Figure(NamedTuple):
         if self.value is None:
             return f"{self.unit} {self.title}: not known"
         unit = _ONE.get(self.unit, self.unit) if self.value == 1 else self.unit
-        return f"{plain(self.value)} {unit} {self.title}"
+        lower = "for want of contents, at least " if self.at_least else ""
+        return f"{lower}{plain(self.value)} {unit} {self.title}"
 
 
 _NAMES = {  # unit, and what follows it: "22 files in conflict"
@@ -49,6 +52,7 @@ _ONE = {
     "hard findings": "hard finding",
     "patches": "patch",
 }
+_FROM_CONTENTS = ("intrusive_lines", "conflicts", "hard_drift", "failing_patches")
 _ONLY_FOR = {
     "conflicts": ("fork",),
     "conflict_pct": ("fork",),
@@ -73,7 +77,13 @@ def figures(report: SyncReport) -> Mapping[str, Figure]:
     }
     style = report.shape.style
     return {
-        name: Figure(name, *_NAMES[name], value, style in _ONLY_FOR.get(name, (style,)))
+        name: Figure(
+            name,
+            *_NAMES[name],
+            value,
+            style in _ONLY_FOR.get(name, (style,)),
+            report.partial and name in _FROM_CONTENTS,
+        )
         for name, value in values.items()
     }
 

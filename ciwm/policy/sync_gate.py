@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from ciwm.config_sync import HygieneConfig, Levels, RatingConfig, SyncConfig
     from ciwm.policy.sync_figures import Figure
     from ciwm.records.sync import SyncReport
-    from ciwm.records.sync_gate import HygieneCheck, Level
+    from ciwm.records.sync_gate import HygieneCheck, Level, PinMove
+    from ciwm.records.sync_history import PastSync
 
 _LEVELS: tuple[Level, ...] = ("low", "medium", "high")
 NAMED = 5
@@ -47,7 +48,7 @@ def _budgets(config: SyncConfig, known: Mapping[str, Figure]) -> Iterator[Budget
         if limit is None:
             continue
         figure = known[name]
-        over = figure.value is None or figure.value > limit
+        over = figure.value is None or figure.value > limit or figure.at_least
         yield BudgetLine(
             name=name,
             limit=limit,
@@ -74,21 +75,38 @@ def _hygiene(
     if len(markers) > NAMED:
         yield "markers", f"and {len(markers) - NAMED} more lines with conflict markers"
     newest = max(report.syncs, key=lambda sync: sync.merged_at, default=None)
-    if newest is not None and newest.kind == "evil":
-        told = f"{newest.hand_lines:,} lines edited though nothing conflicted"
-        yield "evil", f"the newest sync {newest.merge[:12]} is no plain merge: {told}"
+    if newest is not None and (newest.outside or newest.kind == "evil"):
+        yield "evil", f"the newest sync {newest.merge[:12]} is no plain merge: {_outside(newest)}"
+    for pin, move in _moves(report):
+        if not move.unknown:
+            told = f"{move.sha[:12]}: {move.old[:12]} to {move.new[:12]}"
+            yield "pin", f"{pin} moved backwards in {told}"
+
+
+def _outside(sync: PastSync) -> str:
+    if sync.kind == "evil":
+        return f"{sync.hand_lines:,} lines edited though nothing conflicted"
+    more = sync.outside - 1
+    named = next(iter(sync.outside_files), "a file") + (f" and {more:,} more" if more else "")
+    return f"{named} edited besides what conflicted"
+
+
+def _moves(report: SyncReport) -> Iterator[tuple[str, PinMove]]:
+    """The last move of each pin that went backwards or cannot be followed, with the pin's name."""
     if report.pin_back is not None:
-        move = report.pin_back
-        yield (
-            "pin",
-            f"the pin moved backwards in {move.sha[:12]}: {move.old[:12]} to {move.new[:12]}",
-        )
+        yield "the pin", report.pin_back
+    for lane in report.lanes:
+        if lane.moved_back is not None:
+            yield f"the pin {lane.name}" if len(report.lanes) > 1 else "the pin", lane.moved_back
 
 
 def _unchecked(report: SyncReport, config: HygieneConfig) -> Iterator[str]:
     """Checks that are to fail and could not be made: never a pass."""
     if "markers" in config.fail_on and report.markers is None and report.shape.style != "plugin":
         yield "hygiene markers: what is carried could not be read"
+    if "pin" in config.fail_on:
+        lost = ((pin, move.unknown) for pin, move in _moves(report) if move.unknown)
+        yield from (f"hygiene pin: the last move of {pin} is not known: {why}" for pin, why in lost)
     past = report.sync_history
     looked_at = past is not None and (past.replayed > 0 or past.total == 0)
     if "evil" in config.fail_on and not looked_at and report.shape.style == "fork":

@@ -6,13 +6,15 @@ from dataclasses import dataclass, field
 from math import comb
 from typing import TYPE_CHECKING
 
-from ciwm.policy.blocks import failed, void_reason
+from ciwm.policy.blocks import failed
+from ciwm.policy.conditions import RULES, void_reasons
 from ciwm.records import SIDES
 from ciwm.records.run import LOADED_NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ciwm.gate_config import VoidConfig
     from ciwm.records import Launch, Side
 
 FAILURES = 2  # of a side: once may be chance and is named, twice is the workload
@@ -24,6 +26,7 @@ IMBALANCE = 0.01  # two-sided binomial level at which void launches lean to one 
 class Tally:
     """Launches of one workload, counted as blocks come in."""
 
+    rules: VoidConfig = RULES
     begun: dict[Side, int] = field(default_factory=lambda: {"base": 0, "head": 0})
     ran: dict[Side, int] = field(default_factory=lambda: {"base": 0, "head": 0})
     void: dict[Side, int] = field(default_factory=lambda: {"base": 0, "head": 0})
@@ -33,17 +36,21 @@ class Tally:
     kept_blocks: int = 0
     void_blocks: int = 0
     disordered_blocks: int = 0  # whose sides did not come in the order that the seed gives
+    last_block: int = -1  # that was kept
+    redrawn: set[tuple[int, int]] = field(default_factory=set)  # attempts that we interrupted
+    took_s: dict[Side, list[float]] = field(default_factory=lambda: {"base": [], "head": []})
 
     def count(self, block: Sequence[Launch]) -> bool:
         """Count a block's launches; whether none of them was void."""
         reasons = []
-        for launch in block:
+        for launch, reason in zip(block, void_reasons(block, self.rules), strict=True):
             self.begun[launch.side] += 1
             self.ran[launch.side] += launch.exit == "ok"
             self.elsewhere[launch.side] += launch.exit == "ok" and launch.detail == LOADED_NOTHING
             if failed(launch):
                 self.failures[launch.side].append(launch)
-            reason = void_reason(launch)
+            elif launch.exit != "ok":
+                self.redrawn.add((launch.block, launch.attempt))
             if reason:
                 self.void[launch.side] += 1
                 reasons.append(reason)
@@ -56,17 +63,31 @@ class Tally:
         failures = len(self.failures[side])
         return failures >= FAILURES or (failures > 0 and self.ran[side] == 0)
 
+    def keep(self, block: Sequence[Launch]) -> None:
+        """Count a block as evidence."""
+        self.kept_blocks += 1
+        self.last_block = max(self.last_block, block[0].block)
+        for launch in block:
+            self.took_s[launch.side].append(launch.duration_s)
+
+    def foreign(self, side: Side) -> bool:
+        """Whether no launch of a side, though the builds differ, loaded a file of its own."""
+        return self.elsewhere[side] == self.ran[side] > 0
+
     @property
-    def same_code(self) -> bool:
-        """Whether no launch of either side, though the builds differ, loaded a file of its own."""
-        return all(self.elsewhere[side] == self.ran[side] > 0 for side in SIDES)
+    def skipped_blocks(self) -> int:
+        """Blocks that were never kept though a later one was, which no bench leaves behind."""
+        return self.last_block + 1 - self.kept_blocks
 
     @property
     def broken(self) -> str:
         """Why the conditions make this workload's comparison meaningless; empty if they do not."""
-        if self.same_code:
+        foreign = [side for side in SIDES if self.foreign(side)]
+        if foreign:
+            who = "neither side" if len(foreign) > 1 else f"{foreign[0]} alone never"
+            what = "both may have run the same" if len(foreign) > 1 else "it may have run other"
             return (
-                "neither side loaded anything from its own build, so both may have run the same "
+                f"{who} loaded anything from its own build, so {what} "
                 "installed code: set [build] venv = true, or python_path to where the framework "
                 "is (imports_build = false where the workload only starts the build's programs)"
             )

@@ -20,9 +20,9 @@ def ruled(series: Series, gate: GateConfig) -> Series:
     if rule is None:
         return series
     if rule.threshold_abs is not None:
-        return _changed(series, series.threshold_pct, rule.threshold_abs)
+        return replaced(series, series.threshold_pct, rule.threshold_abs)
     if rule.threshold_pct is not None:
-        return _changed(series, rule.threshold_pct, None)
+        return replaced(series, rule.threshold_pct, None)
     return series
 
 
@@ -44,7 +44,7 @@ def by_policy_of(plan: Plan, config: Config) -> Plan:
         for name, metric in workload.declared_metrics.items()
     }
     family = tuple(
-        _changed(series, metric.threshold_pct or config.gate.threshold_pct, metric.threshold_abs)
+        replaced(series, metric.threshold_pct or config.gate.threshold_pct, metric.threshold_abs)
         if (metric := declared.get((series.workload, series.metric)))
         else series
         for series in plan.family
@@ -61,7 +61,8 @@ def unused_rules(plan: Plan, gate: GateConfig) -> Iterator[str]:
             yield f"[[gate.series]] {pair} matches no series"
 
 
-def _changed(series: Series, pct: float, absolute: float | None) -> Series:
+def replaced(series: Series, pct: float, absolute: float | None) -> Series:
+    """The series with another threshold."""
     if (series.threshold_pct, series.threshold_abs) == (pct, absolute):
         return series
     # a first guess of the noise is on the scale of the threshold it was made for

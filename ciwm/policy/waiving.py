@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from ciwm.policy.new_waivers import recovered
 from ciwm.policy.scale import shown
 from ciwm.policy.words import plain
 from ciwm.records import Waived
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ciwm.waivers import Waiver
 
 _ROUNDING = 1e-9
+LONGEST_DAYS = 366  # that a waiver may hold without a remark
 
 
 @dataclass(frozen=True)
@@ -29,28 +31,64 @@ class Waivers:
     list: tuple[Waiver, ...]
     today: date
 
-    def over(self, case: Case) -> Waiver | None:
+    def over(self, series: str, metric: str, workload: str) -> Waiver | None:
         """The first waiver for a series that is in force; else the first that no longer is."""
-        series = case.series
-        found = [w for w in self.list if w.covers(series.series, series.metric, series.workload)]
+        found = [one for one in self.list if one.covers(series, metric, workload)]
         in_force = (waiver for waiver in found if waiver.expires >= self.today)
         return next(in_force, found[0] if found else None)
 
 
 def waived(found: Outcome, case: Case, waivers: Waivers | None) -> tuple[Outcome, Waived | None]:
     """The outcome with a waiver applied, and the waiver where it counts."""
-    waiver = None if waivers is None or found.outcome != "regressed" else waivers.over(case)
-    if waiver is None or waivers is None:
+    if waivers is None or found.outcome != "regressed":
+        return found, None
+    series = case.series
+    waiver = waivers.over(series.series, series.metric, series.workload)
+    if waiver is None:
         return found, None
     trial = case.trial.tail if found.by_tail and case.trial.tail else case.trial
     why = _why_not(waiver, trial, waivers.today)
     if why:
         return found._replace(reason=f"{found.reason}; {why}"), None
-    reason = (
-        f"waived up to {_ceiling(waiver, case.trial)} until {waiver.expires:%Y-%m-%d} by "
-        f"{plain(waiver.author)} ({plain(waiver.reason)}; {plain(waiver.issue)}): {found.reason}"
-    )
+    reason = f"{_accepted(waiver, case.series.unit)}: {found.reason}"
     return found._replace(outcome="waived", reason=reason), _record(waiver)
+
+
+def waived_build(row: SeriesVerdict, waivers: Waivers | None) -> SeriesVerdict:
+    """The row of the builds with a waiver of its growth applied; a limit is not waived."""
+    if waivers is None or row.outcome != "regressed":
+        return row
+    waiver = waivers.over(row.series, row.metric, row.workload)
+    if waiver is None:
+        return row
+    why = _why_build_not(waiver, row, waivers.today)
+    if why:
+        return row.model_copy(update={"reason": f"{row.reason}; {why}"})
+    reason = f"{_accepted(waiver, row.unit)}: {row.reason}"
+    held = {"outcome": "waived", "reason": reason, "waiver": _record(waiver)}
+    return row.model_copy(update=held)
+
+
+def _accepted(waiver: Waiver, unit: str) -> str:
+    return (
+        f"waived up to {_ceiling(waiver, unit)} until {waiver.expires:%Y-%m-%d} by "
+        f"{plain(waiver.author)} ({plain(waiver.reason)}; {plain(waiver.issue)})"
+    )
+
+
+def _why_build_not(waiver: Waiver, row: SeriesVerdict, today: date) -> str:
+    if waiver.expires < today:
+        return _expired(waiver)
+    if row.value_limit is not None and (row.head_value or 0.0) > row.value_limit:
+        return "no waiver reaches beyond [gate] build_limit: raise it"
+    if row.base_value is None or row.head_value is None:
+        return "its waiver does not count: there is nothing to compare with"
+    if waiver.ceiling_abs is not None:
+        covered = row.head_value - row.base_value <= waiver.ceiling_abs
+    else:
+        growth_pct = 100 * (row.head_value / row.base_value - 1)
+        covered = growth_pct <= (waiver.ceiling_pct or 0.0) * (1 + _ROUNDING)
+    return "" if covered else f"beyond its waiver's ceiling of {_ceiling(waiver, row.unit)}"
 
 
 def _record(waiver: Waiver) -> Waived:
@@ -67,20 +105,24 @@ def _record(waiver: Waiver) -> Waived:
 def _why_not(waiver: Waiver, trial: Trial, today: date) -> str:
     """Why a waiver does not cover a regression; empty where it does."""
     if waiver.expires < today:
-        return f"its waiver expired on {waiver.expires:%Y-%m-%d} ({plain(waiver.issue)})"
+        return _expired(waiver)
     ceiling = waiver.ceiling_abs if trial.on_differences else waiver.ceiling_pct
     if ceiling is None:
         return "its waiver's ceiling is on another scale than its threshold, and does not count"
     if not trial.comparable:
         return "its waiver does not count: values at or below zero have no ratio"
     if abs(shown(trial.series, trial.gate.estimate)) > ceiling * (1 + _ROUNDING):
-        return f"beyond its waiver's ceiling of {_ceiling(waiver, trial)}"
+        return f"beyond its waiver's ceiling of {_ceiling(waiver, trial.series.unit)}"
     return ""
 
 
-def _ceiling(waiver: Waiver, trial: Trial) -> str:
+def _expired(waiver: Waiver) -> str:
+    return f"its waiver expired on {waiver.expires:%Y-%m-%d} ({plain(waiver.issue)})"
+
+
+def _ceiling(waiver: Waiver, unit: str) -> str:
     if waiver.ceiling_abs is not None:
-        return f"{waiver.ceiling_abs:g} {trial.series.unit}".rstrip()
+        return f"{waiver.ceiling_abs:g} {unit}".rstrip()
     return f"{waiver.ceiling_pct:g} %"
 
 
@@ -92,9 +134,16 @@ def remarks(waivers: Waivers, verdicts: Iterable[SeriesVerdict]) -> Iterator[str
             f"the waiver of {plain(waiver.series)} {plain(waiver.metric)} ({plain(waiver.issue)})"
         )
         own = [v for v in found if waiver.covers(v.series, v.metric, v.workload)]
+        if len(own) > 1:
+            yield f"{name} covers {len(own)} series: one for each says what is accepted"
+        if (waiver.expires - waivers.today).days > LONGEST_DAYS:
+            yield f"{name} holds until {waiver.expires:%Y-%m-%d}: that is more than a year"
         if not own:
             yield f"{name} matches no series"
-        elif all(one.outcome in ("unchanged", "improved") for one in own):
-            yield f"{name} is no longer needed: nothing it covers is slower; remove it"
+        elif recovered((waiver,), own):
+            yield (
+                f"{name} covers nothing that is slower here: once the change it is for is merged, "
+                "remove it (ciwm waive --tidy)"
+            )
         elif waiver.expires < waivers.today:
             yield f"{name} expired on {waiver.expires:%Y-%m-%d}"

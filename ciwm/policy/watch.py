@@ -36,8 +36,9 @@ class Watch:
             raise UsageError(f"planned twice: {', '.join(twice)}")
         names = dict.fromkeys((*plan.workloads, *(series.workload for series in plan.family)))
         self._plan = plan
+        self._rules = config.void
         self.trials = [new_trial(series, plan, config) for series in plan.family]
-        self.tallies = {name: Tally() for name in names}
+        self.tallies = {name: Tally(config.void) for name in names}
         self._of: dict[str, list[Trial]] = {}
         for trial in self.trials:
             self._of.setdefault(trial.series.workload, []).append(trial)
@@ -51,7 +52,7 @@ class Watch:
         replacing one launch after seeing its conditions would break the random order.
         """
         workload, block = _only_block(launches)
-        tally = self.tallies.setdefault(workload, Tally())
+        tally = self.tallies.setdefault(workload, Tally(self._rules))
         clean = tally.count(launches)
         values = {side: [measured(each) for each in ran(launches, side)] for side in SIDES}
         for trial in self.of(workload):
@@ -61,9 +62,9 @@ class Watch:
         if not clean or not complete(launches) or (workload, block) in self._counted:
             return False
         self._counted.add((workload, block))
-        tally.kept_blocks += 1
+        tally.keep(launches)
         if self._plan.order == "seeded":
-            tally.disordered_blocks += not in_order(launches, self._plan.seed)
+            tally.disordered_blocks += not in_order(launches, self._plan)
         for trial in self.of(workload):
             trial.add(values)
         return True
@@ -75,7 +76,7 @@ class Watch:
             return True
         if (tally.kept_blocks + 1) * BLOCK > self._plan.max_launches:
             return True
-        if self._plan.purpose == "calibrate":
+        if self._plan.purpose == "calibrate" or tally.skipped_blocks:
             return False
         return all(trial.settled or trial.one_sided for trial in self.of(workload))
 

@@ -80,7 +80,7 @@ def _quieter(bench: Bench, threshold: float, spread: Spread, run: Run) -> WayOut
         return None
     part = (spread.between / spread.sd) ** 2
     how = (
-        "lock the card's clocks and keep other processes off it"
+        "hold the card's clock ([bench] lock_clocks) and keep other processes off it"
         if run.head.environment.accelerators
         else "pin launches to cores that nothing else uses, and fix the clock"
     )

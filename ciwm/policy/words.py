@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from math import exp, floor, log10
+from statistics import median
 from typing import TYPE_CHECKING
 
 from ciwm.error_line import error_line
 from ciwm.policy.scale import figure, limit, shown, signed, unit_of
+from ciwm.records import SIDES
 from ciwm.stats.launches import read_from_a_clock
 
 if TYPE_CHECKING:
@@ -47,13 +49,35 @@ def unchanged(trial: Trial) -> str:
     )
 
 
-def advice(trial: Trial) -> str:
-    """What two sides measured apart look like, and why that decides nothing."""
-    seen = _range(trial) if trial.comparable else _change(trial)
+def advice(trial: Trial, aggregate: str) -> str:
+    """What two sides measured apart look like; that decides nothing, as a remark says of all."""
+    if trial.launches:
+        found = _range(trial) if trial.comparable else _change(trial)
+        seen = f"{found}, {_launches(trial)}"
+    else:
+        seen = _seen(trial)
+    figure_only = f"; each launch is one figure ({aggregate}), no samples" if aggregate else ""
     return (
-        f"advice only: {_quantity(trial)}: {seen}, {_launches(trial)}; base and head were measured "
-        "apart, and what changed between the two occasions cannot be told from the change itself"
+        f"advice only: {_quantity(trial)}: {seen}; base and head were measured apart{figure_only}"
     )
+
+
+def on_trust(aggregate: str) -> str:
+    """What a decision on aggregates of files measured apart is worth."""
+    return (
+        "this is taken on trust and is no proof: the files were measured apart, and each launch "
+        f"is one figure ({aggregate}), no samples"
+    )
+
+
+def _seen(trial: Trial) -> str:
+    """Two sides without a complete block: their medians, and nothing that could say how sure."""
+    base, head = (median(trial.seen[side]) for side in SIDES)
+    counts = "+".join(str(len(trial.seen[side])) for side in SIDES)
+    few = f"{counts} launches are too few for an interval"
+    if trial.on_differences or base <= 0 or head <= 0:
+        return f"{head:g} instead of {base:g} {trial.series.unit}".rstrip() + f", {few}"
+    return f"{100 * (head / base - 1):+.1f} %, {few}"
 
 
 def undecided(trial: Trial, stopped: str) -> str:
@@ -72,7 +96,7 @@ def undecided(trial: Trial, stopped: str) -> str:
 
 def does_not_run(case: Case, side: Side) -> str:
     """Why a side is held not to build or run."""
-    build = case.run.arm(side).build
+    build = case.run.arm(side, case.series.workload).build
     if build is not None and not build.ok:
         tail = build.log_tail if build.status == "failed" else build.log_tail[-1:]
         why = plain(error_line(tail)) or "its log is empty"

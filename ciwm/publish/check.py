@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from ciwm.github import Check, ForbiddenError, UnreachableError
+from ciwm.github import Check, ForbiddenError, Status, UnreachableError
 from ciwm.publish.published import Posted
 
 if TYPE_CHECKING:
@@ -95,11 +95,12 @@ def _says(run: CheckRun, check: Check) -> bool:
 
 def _put_status(github: GitHub, repository: str, check: Check) -> Posted:
     doubt = "neutral: " if check.conclusion == "neutral" else ""  # statuses have no such state
-    github.create_status(
-        repository,
-        check.sha,
-        _STATES[check.conclusion],
-        f"{doubt}{check.title}",
-        check.details_url,
+    status = Status(
+        sha=check.sha,
+        context=check.name,
+        state=_STATES[check.conclusion],
+        description=f"{doubt}{check.title}",
+        url=check.details_url,
     )
+    github.create_status(repository, status)
     return Posted(what="status", done="created")

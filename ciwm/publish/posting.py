@@ -164,4 +164,6 @@ def _later(target: Target, saved: Path) -> str:
         parts += ["--pull-request", str(target.pull_request)]
     if target.sha is not None:
         parts += ["--sha", target.sha]
+    if target.key != KEY:
+        parts += ["--key", target.key]
     return shlex.join(parts)

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from ciwm.records.manifest import Manifest
     from ciwm.records.opmap import WorkloadMap
     from ciwm.records.opmap_diff import MapDiff
-    from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side, Telemetry
+    from ciwm.records.run import SIDES, Arm, Launch, Plan, Run, Samples, Series, Side
     from ciwm.records.sync import SyncReport
+    from ciwm.records.telemetry import HostTelemetry, Telemetry
     from ciwm.records.trust import Trust
     from ciwm.records.verdict import (
         SEVERITY,
@@ -42,8 +43,9 @@ _MODULES = {
     "manifest": ("Manifest",),
     "opmap": ("WorkloadMap",),
     "opmap_diff": ("MapDiff",),
-    "run": ("SIDES", "Arm", "Launch", "Plan", "Run", "Samples", "Series", "Side", "Telemetry"),
+    "run": ("SIDES", "Arm", "Launch", "Plan", "Run", "Samples", "Series", "Side"),
     "sync": ("SyncReport",),
+    "telemetry": ("HostTelemetry", "Telemetry"),
     "trust": ("Trust",),
     "verdict": (
         "SEVERITY",
@@ -71,6 +73,7 @@ __all__ = [
     "Difference",
     "Environment",
     "FactorialRun",
+    "HostTelemetry",
     "Launch",
     "LaunchCount",
     "Manifest",

@@ -8,13 +8,17 @@ from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
+from ciwm.records.closing import Closing
+from ciwm.records.coverage import Coverage
 from ciwm.records.environment import Environment
 from ciwm.records.opmap_diff import MapDiff
+from ciwm.records.package import PackageRecord
 from ciwm.records.sync import SyncReport
+from ciwm.records.trend import Trend
 from ciwm.records.trust import Trust
 from ciwm.records.verdict import Verdict
 
-StageName = Literal["fetch", "sync", "build", "map", "bench", "gate", "store"]
+StageName = Literal["fetch", "sync", "build", "package", "map", "bench", "gate", "store"]
 StageStatus = Literal["done", "skipped", "failed", "interrupted"]
 NOT_ASKED = "not asked for"  # the message of a stage left out on request
 CheckConclusion = Literal["success", "failure", "neutral"]
@@ -35,6 +39,7 @@ class BumpReport(RecordFile):
 
     `sync` is the sync cost at head (what is left after the bump), `sync_base` the one at base
     (what the bump pays for). `trust` is set by a trusted job that posts an untrusted one's report.
+    `closing` are waivers of the base that should go.
     """
 
     generated_at: AwareDatetime
@@ -49,6 +54,7 @@ class BumpReport(RecordFile):
     sync: SyncReport | None = None
     sync_base: SyncReport | None = None
     builds: tuple[BuildRecord, ...] = ()
+    packages: tuple[PackageRecord, ...] = ()
     environment: Environment | None = None
     run_file: str | None = None
     run_summary: str | None = None
@@ -58,3 +64,6 @@ class BumpReport(RecordFile):
     headline: str
     exit_code: int
     trust: Trust | None = None
+    coverage: Coverage | None = None
+    trends: tuple[Trend, ...] = ()
+    closing: tuple[Closing, ...] = ()

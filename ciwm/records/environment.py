@@ -9,7 +9,10 @@ from ciwm.records.base import Record, RecordFile
 
 
 class Accelerator(Record):
-    """One card, as its driver describes it; None where the driver does not say."""
+    """One card, as its driver describes it; None where the driver does not say.
+
+    `locked_sm_clock_mhz` is what ciwm itself holds its clock at.
+    """
 
     index: int
     vendor: str
@@ -22,6 +25,7 @@ class Accelerator(Record):
     power_limit_w: float | None = None
     ecc: bool | None = None
     mig: bool | None = None
+    locked_sm_clock_mhz: int | None = None
 
 
 class Difference(Record):
@@ -34,9 +38,13 @@ class Difference(Record):
 
 
 class Environment(RecordFile):
-    """Machine (hard: part of the fingerprint) and software (attributes of the arm under test)."""
+    """Machine (hard: part of the fingerprint) and software (attributes of the arm under test).
+
+    `topology` says how each card is connected, and each pair: "0: PCIe 5 x16", "0-1: NVLink x18".
+    """
 
     accelerators: tuple[Accelerator, ...] = ()
+    topology: tuple[str, ...] = ()
     cpu_model: str
     cpu_count: int
     memory_bytes: int
@@ -68,6 +76,7 @@ class Environment(RecordFile):
             f"accelerator {card.index}": f"{card.vendor} {card.name}, {card.memory_bytes} bytes, "
             f"driver {(card.driver or '').split('.')[0]}, {card.power_limit_w} W, "
             f"ECC {card.ecc}, MIG {card.mig}"
+            + (f", held at {card.locked_sm_clock_mhz} MHz" if card.locked_sm_clock_mhz else "")
             for card in self.accelerators
         }
         return {
@@ -75,6 +84,7 @@ class Environment(RecordFile):
             "architecture": self.architecture,
             "container image": str(self.container_image),
             **cards,
+            **({"topology": "; ".join(self.topology)} if self.topology else {}),
         }
 
     def _soft(self) -> dict[str, str]:

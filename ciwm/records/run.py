@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AwareDatetime, FailFast, Field
+from pydantic import AwareDatetime, Field
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
 from ciwm.records.environment import Environment
+from ciwm.records.labels import labelled, unlabelled
+from ciwm.records.ranks import CollectiveSeries, RankSamples, ScalingGroup
+from ciwm.records.samples import Samples as Samples  # noqa: PLC0414  it is read from here
+from ciwm.records.telemetry import HostTelemetry, Telemetry
 
 Side = Literal["base", "head"]
 SIDES: tuple[Side, Side] = ("base", "head")
@@ -51,30 +55,21 @@ class Series(Record):
         """What identifies it in a run."""
         return (self.series, self.metric)
 
-
-class Samples(Record):
-    """Iterations of one series in one launch, in the order they were taken, warm-up excluded."""
-
-    series: str
-    metric: str
-    values: Annotated[tuple[float, ...], FailFast()]  # of a million wrong ones, one is told
-
-
-class Telemetry(Record):
-    """What a card did during one launch; None where it could not be read."""
-
-    accelerator: int
-    sm_clock_min_mhz: int | None = None
-    sm_clock_max_mhz: int | None = None
-    temperature_max_c: int | None = None
-    power_max_w: float | None = None
-    memory_max_bytes: int | None = None
-    throttle_reasons: tuple[str, ...] = ()
-    foreign_pids: tuple[int, ...] = ()
+    def in_shard(self, label: str) -> Series:
+        """The series under the names that it has in a merged run."""
+        names = {name: labelled(getattr(self, name), label) for name in ("series", "workload")}
+        return self.model_copy(update=names)
 
 
 class Launch(Record):
-    """One fresh worker process: where it stood in the plan, what it measured, how it ended."""
+    """One fresh worker process: where it stood in the plan, what it measured, how it ended.
+
+    Where several ranks measured together, `samples` are those of all of them made one (of a time
+    the slowest's), and `ranks` what each said itself. `cards` are the indices of the accelerators
+    it ran on, `node` the node that a launcher or a cluster ran it on.
+    `unsteady` are series whose times still fell when the longest warm-up was over. `telemetry` has
+    an entry for each card it ran on; `telemetry_problem` says why some of it is missing.
+    """
 
     number: int
     workload: str
@@ -88,9 +83,41 @@ class Launch(Record):
     exit_code: int | None = None
     detail: str = ""
     warmup_iterations: int = 0
+    unsteady: tuple[str, ...] = ()
     samples: tuple[Samples, ...] = ()
+    ranks: tuple[RankSamples, ...] = ()
+    cards: tuple[int, ...] = ()
+    node: str = ""
     telemetry: tuple[Telemetry, ...] = ()
+    host: HostTelemetry | None = None
+    telemetry_problem: str = ""
     log: str = ""
+
+
+class Arm(Record):
+    """One side: its revision, its build, and the environment its launches reported."""
+
+    revision: Revision
+    build: BuildRecord | None = None
+    environment: Environment
+
+
+class Shard(Record):
+    """A partial run of a matrix, as it went into a merged one, with what it had of its own.
+
+    `workloads` are its workloads under their merged names. `missing` says why there is no run of
+    this label; what it was to measure is planned all the same, and so is missed.
+    """
+
+    label: str
+    run: str = ""
+    seed: int = 0
+    workloads: tuple[str, ...] = ()
+    base: Arm | None = None
+    head: Arm | None = None
+    complete: bool = False
+    stopped_because: str = ""
+    missing: str = ""
 
 
 class Plan(Record):
@@ -99,7 +126,8 @@ class Plan(Record):
     `order` is "seeded" when the seed gave the order of launches, "unknown" for foreign samples,
     "apart" when the sides were not measured together. `gone` are series that base's configuration
     declares and head's does not, `added` workloads that only head's declares. A plan to
-    "calibrate" has one build on both sides and uses its launches up.
+    "calibrate" has one build on both sides and uses its launches up. Of a matrix, a partial run has
+    the label of its `shard` and those of all in `shard_labels`, a merged one all its `shards`.
     """
 
     seed: int
@@ -114,14 +142,22 @@ class Plan(Record):
     gone: tuple[Series, ...] = ()
     added: tuple[str, ...] = ()
     purpose: Literal["compare", "calibrate"] = "compare"
+    collectives: tuple[CollectiveSeries, ...] = ()
+    scaling: tuple[ScalingGroup, ...] = ()
+    shard: str = ""
+    shard_labels: tuple[str, ...] = ()
+    shards: tuple[Shard, ...] = ()
 
+    def drawn_for(self, workload: str) -> tuple[int, str]:
+        """The seed and the name by which a workload's launch order was drawn."""
+        shard = self.shard_of(workload)
+        if shard is None:
+            return self.seed, workload
+        return shard.seed, unlabelled(workload, shard.label)
 
-class Arm(Record):
-    """One side: its revision, its build, and the environment its launches reported."""
-
-    revision: Revision
-    build: BuildRecord | None = None
-    environment: Environment
+    def shard_of(self, workload: str) -> Shard | None:
+        """The partial run that a workload of a merged run comes from."""
+        return next((shard for shard in self.shards if workload in shard.workloads), None)
 
 
 class Run(RecordFile):
@@ -137,6 +173,8 @@ class Run(RecordFile):
     complete: bool
     stopped_because: str
 
-    def arm(self, side: Side) -> Arm:
-        """The base or the head arm."""
-        return self.base if side == "base" else self.head
+    def arm(self, side: Side, workload: str = "") -> Arm:
+        """The base or the head arm; that of a workload's own shard, in a merged run."""
+        shard = self.plan.shard_of(workload) if workload else None
+        own = None if shard is None else shard.base if side == "base" else shard.head
+        return own or (self.base if side == "base" else self.head)

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import AwareDatetime
 
 from ciwm.records.base import Record
+from ciwm.records.sync_gate import PinMove
 
 Severity = Literal["hard", "soft"]
 DriftKind = Literal[
@@ -70,7 +71,8 @@ class Finding(Record):
 class PinLane(Record):
     """One pin of the plugin, how far it is behind the target, and what was found from it.
 
-    commits   upstream commits from the pin to the target; None where upstream is no repository
+    commits      upstream commits from the pin to the target; None where upstream is no repository
+    moved_back   its last move, where that went to an older upstream commit, or cannot be followed
     """
 
     name: str
@@ -82,10 +84,14 @@ class PinLane(Record):
     days: float
     hard: int
     soft: int
+    moved_back: PinMove | None = None
 
 
 class PluginSurface(Record):
-    """How much of upstream the plugin touches at its first pin: places by kind, and symbols."""
+    """How much of upstream the plugin touches at its first pin: places by kind, and symbols.
+
+    `upstream_files` define what is used there.
+    """
 
     files: int
     imports: int
@@ -98,6 +104,7 @@ class PluginSurface(Record):
     registrations: int
     operators: int
     symbols: int
+    upstream_files: tuple[str, ...] = ()
 
 
 class BlindSpot(Record):

@@ -19,15 +19,22 @@ class Marker(Record):
 
 
 class PinMove(Record):
-    """The last move of the pin went to an older upstream commit."""
+    """The last move of the pin went to an older upstream commit.
+
+    Where `unknown` says why that cannot be told, `old` or `new` may be empty.
+    """
 
     sha: str
     old: str
     new: str
+    unknown: str = ""
 
 
 class BudgetLine(Record):
-    """One budget and what was found; None when it could not be measured, which is over as well."""
+    """One budget and what was found; None when it could not be measured, which is over as well.
+
+    So is a lower bound: what was found where contents are missing, as the sentence says.
+    """
 
     name: str
     limit: float

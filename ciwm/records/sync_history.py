@@ -18,6 +18,7 @@ class PastSync(Record):
     could not make it alone. `hand_lines` are the lines (and `hand_files` the files) by which the
     recorded tree differs from git's, added and removed, conflict markers included.
     `upstream_commits` of upstream's main line came with it, the newest `lag_days` old.
+    `outside` files were edited by hand though git merged them alone; `outside_files` are the first.
     `marker_files` were recorded with conflict markers that neither parent has. Of `unread_files`
     the contents are missing here: the sync was made without them.
     """
@@ -33,13 +34,16 @@ class PastSync(Record):
     lag_days: float
     marker_files: tuple[str, ...] = ()
     unread_files: int = 0
+    outside: int = 0
+    outside_files: tuple[str, ...] = ()
 
 
 class SyncHistory(Record):
     """All past syncs together; `replayed` of `total` were made once more, the newest first.
 
     Gaps are between the merges' dates, and age is from the newest to the report; both are over all
-    syncs, the rest over those replayed. `conflicted_files` is a sum over syncs, its median and
+    syncs, the rest over those replayed. `edited_outside` of those that conflicted have edits in
+    other files too. `conflicted_files` is a sum over syncs, its median and
     maximum are over syncs that conflicted.
     """
 
@@ -58,6 +62,7 @@ class SyncHistory(Record):
     gap_days_max: float | None = None
     age_days: float | None = None
     marker_files: int = 0
+    edited_outside: int = 0
     notes: tuple[str, ...] = ()
 
 

@@ -6,6 +6,7 @@ from datetime import date
 from typing import Literal
 
 from ciwm.records.base import Record, RecordFile
+from ciwm.records.ranks import RankFigures
 from ciwm.records.run import Better
 
 SeriesOutcome = Literal[
@@ -89,6 +90,9 @@ class SeriesVerdict(Record):
     `difference` is head - base in `unit`, where `threshold_abs` has it judged by that.
     `base_runs` is false where base does not build or run, so that there is nothing to compare.
     `by_tail` says that the outcome is that of the slowest iterations and not of the P50.
+    `aggregate` says of what each launch is one figure, where a tool kept no samples.
+    `of_build`: how long the builds took, in seconds; there is no evidence, `value_limit` is what
+    head's may take, and a `threshold_pct` of 0 says that the two are not compared.
     `needs_confirmation`: slower in this run, and blocks once a second run says the same.
     """
 
@@ -118,13 +122,17 @@ class SeriesVerdict(Record):
     by_tail: bool = False
     confirmation: Confirmation | None = None
     waiver: Waived | None = None
+    aggregate: str = ""
     needs_confirmation: bool = False
+    of_build: bool = False
+    value_limit: float | None = None
 
 
 class Verdict(RecordFile):
     """The decision on a run; `reason` is one sentence, `problems` name what was not right.
 
-    `judged_by_itself` are workloads measured as the change under test left them.
+    `judged_by_itself` are workloads measured as the change under test left them; `devices` are
+    figures of several devices, which are shown and not judged.
     """
 
     run: str
@@ -136,6 +144,7 @@ class Verdict(RecordFile):
     series: tuple[SeriesVerdict, ...]
     problems: tuple[str, ...] = ()
     judged_by_itself: tuple[str, ...] = ()
+    devices: RankFigures | None = None
 
     @property
     def needs_confirmation(self) -> bool:

@@ -13,12 +13,13 @@ from ciwm.report.agent_parts import (
     conflicts_part,
     culprits_part,
     drift_part,
-    incoming_part,
     notes_part,
     overlap_part,
     patches_part,
     quoted,
+    unseen_part,
 )
+from ciwm.report.agent_past import history_part, incoming_part, pulls_part
 from ciwm.report.agent_tasks import tasks_part
 from ciwm.report.detail import Detail, longest, name
 from ciwm.report.sync_gate import gate_lines, rating_line
@@ -63,7 +64,10 @@ def _page(report: SyncReport, detail: Detail) -> str:
         culprits_part(report, detail),
         incoming_part(report, detail),
         carried_part(report, detail),
+        history_part(report),
+        pulls_part(report, detail),
         overlap_part(report, detail),
+        unseen_part(report),
         notes_part(report, detail),
     )
     return "\n\n".join(part for part in parts if part) + "\n"

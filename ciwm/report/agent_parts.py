@@ -15,7 +15,7 @@ from ciwm.report.sync_words import scanned
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from ciwm.records.sync import CarriedCommit, ConflictedFile, SyncReport
+    from ciwm.records.sync import CarriedCommit, ConflictedFile, Hit, SyncReport
     from ciwm.records.sync_drift import Finding
     from ciwm.records.sync_patches import FailedHunk, QueuedPatch
 
@@ -30,7 +30,7 @@ def quoted(text: str) -> str:
     return code(shortened(text, LONGEST_TEXT))
 
 
-def _part(title: str, lines: Iterable[str]) -> str:
+def part(title: str, lines: Iterable[str]) -> str:
     """A section; empty without a line, and never more than one empty line in a row."""
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip("\n")
     return f"## {title}\n\n{body}" if body else ""
@@ -52,7 +52,7 @@ def conflicts_part(report: SyncReport, detail: Detail) -> str:
             lines += [f"from line {start_line} of the merged file:", "", block, ""]
     left = more(min(detail.items, len(conflicts.files)), conflicts.count, "files").strip()
     title = f"Conflicts: {plural(conflicts.count, 'file')}, {plural(conflicts.hunks, 'hunk')}"
-    return _part(title, [*lines, left])
+    return part(title, [*lines, left])
 
 
 def _block(text: str) -> str:
@@ -82,12 +82,19 @@ def culprits_part(report: SyncReport, detail: Detail) -> str:
     lines = [
         f"- {name(each.sha)} {f'PR #{each.pr} ' if each.pr else ''}{quoted(each.subject)}: "
         + ", ".join(name(path) for path in each.files[:CULPRITS])
-        + "".join(f"; hits our {name(hit.sha)} {quoted(hit.subject)}" for hit in each.hits or ())
+        + (f"; {name(each.url)}" if each.url else "")
+        + "".join(map(_hit, each.hits or ()))
+        + ("; whose commits it hits was not looked up" if each.hits is None else "")
         for each in conflicts.culprits[: detail.items]
     ]
-    return _part(
+    return part(
         "Upstream commits that bring the conflicts", [*scanned(conflicts, name), "", *lines]
     )
+
+
+def _hit(hit: Hit) -> str:
+    files = ", ".join(name(path) for path in hit.files[:CULPRITS])
+    return f"; hits our {name(hit.sha)} {quoted(hit.subject)} by {name(hit.author)} in {files}"
 
 
 def patches_part(report: SyncReport, detail: Detail) -> str:
@@ -105,7 +112,7 @@ def patches_part(report: SyncReport, detail: Detail) -> str:
             room -= len(block)
             lines += [_failed(hunk), "", *([block, ""] if block and room >= 0 else [])]
     left = more(min(detail.items, len(worth)), len(worth), "patches").strip()
-    return _part("Patches", [*lines, left])
+    return part("Patches", [*lines, left])
 
 
 def _patch(patch: QueuedPatch) -> list[str]:
@@ -138,7 +145,7 @@ def drift_part(report: SyncReport, detail: Detail) -> str:
         for each in ordered[: detail.items]
     ]
     left = more(len(lines), len(ordered), "findings").strip()
-    return _part(f"API drift: {len(ordered):,} findings", [*lines, left]) if ordered else ""
+    return part(f"API drift: {len(ordered):,} findings", [*lines, left]) if ordered else ""
 
 
 def _ending(finding: Finding) -> str:
@@ -152,17 +159,6 @@ def _ending(finding: Finding) -> str:
     return detail + commit + mend
 
 
-def incoming_part(report: SyncReport, detail: Detail) -> str:
-    """Upstream changes in range that touch what is carried or used."""
-    changes = report.pulls.incoming if report.pulls else ()
-    lines = [
-        f"- {f'PR #{each.number} ' if each.number else ''}{name(each.sha)} {quoted(each.subject)}: "
-        + ", ".join(name(path) for path in each.files[:CULPRITS])
-        for each in changes[: detail.items]
-    ]
-    return _part("Incoming upstream changes in what we carry", lines)
-
-
 def carried_part(report: SyncReport, detail: Detail) -> str:
     """Carried commits: those that may go first, then the others."""
     carried = report.carried
@@ -174,7 +170,7 @@ def carried_part(report: SyncReport, detail: Detail) -> str:
     lines = [_commit(commit) for commit in [*going, *rest][: detail.items]]
     total = carried.commits + len(carried.upstreamed)
     left = more(len(lines), total, "commits").strip() if lines else ""
-    return _part("Carried commits, those that may be dropped first", [*lines, left])
+    return part("Carried commits, those that may be dropped first", [*lines, left])
 
 
 def _commit(commit: CarriedCommit) -> str:
@@ -191,7 +187,16 @@ def overlap_part(report: SyncReport, detail: Detail) -> str:
     shown = overlap.paths[: detail.items]
     left = more(len(shown), overlap.files, "files").strip()
     title = f"Files changed on both sides: {overlap.files:,}"
-    return _part(title, [*(f"- {name(path)}" for path in shown), left])
+    return part(title, [*(f"- {name(path)}" for path in shown), left])
+
+
+def unseen_part(report: SyncReport) -> str:
+    """What reading a plugin's and upstream's sources cannot tell."""
+    lines = [
+        f"- {quoted(spot.what)}: {spot.count:,}, as in {', '.join(map(name, spot.examples))}"
+        for spot in report.unseen
+    ]
+    return part("What reading the sources did not show", lines)
 
 
 def notes_part(report: SyncReport, detail: Detail) -> str:
@@ -199,4 +204,4 @@ def notes_part(report: SyncReport, detail: Detail) -> str:
     shown = min(detail.items, NOTES)
     lines = [f"- {quoted(note)}" for note in report.notes[:shown]]
     lines += [f"- missing object {name(each)}" for each in report.missing_objects[:shown]]
-    return _part("Notes", lines)
+    return part("Notes", lines)

@@ -46,6 +46,7 @@ def next_step(report: BumpReport) -> str:
         or _settle_doubt(report.verdict)
         or _prepare_sync(report)
         or _measure_something(report)
+        or _begin_a_history(report.verdict)
         or "nothing to do."
     )
 
@@ -101,7 +102,10 @@ def _mend_series(verdict: Verdict | None) -> str:
         return ""
     if rows_of(verdict, "failed"):
         return "mend what fails to run on head (the reasons are in the table), then push."
-    if rows_of(verdict, "regressed"):
+    slower = rows_of(verdict, "regressed")
+    if slower and all(row.of_build for row in slower) and not rows_of(verdict, "missing"):
+        return "find what makes the build longer, or raise its limit ([gate] of the base branch)."
+    if slower:
         return "find what slowed it down, mend it and push; the check runs again by itself."
     if rows_of(verdict, "missing"):
         missing = short(rows_of(verdict, "missing")[0].series, 60)
@@ -126,7 +130,10 @@ def _settle_doubt(verdict: Verdict | None) -> str:
         return ""
     if rows_of(verdict, "void"):
         return "run the job again on a quiet machine: conditions disturbed this measurement."
-    if rows_of(verdict, "inconclusive"):
+    doubtful = rows_of(verdict, "inconclusive")
+    if doubtful and all(row.of_build and not row.needs_confirmation for row in doubtful):
+        return "nothing you must do. To time both builds, run the job again."
+    if doubtful:
         return (
             "nothing you must do. To get an answer, run the job again, or allow more launches "
             "([gate] max_launches in ciwm.toml)."
@@ -148,8 +155,14 @@ def _prepare_sync(report: BumpReport) -> str:
     return ""
 
 
+def _begin_a_history(verdict: Verdict | None) -> str:
+    if verdict is None or any(row.outcome != "new" for row in verdict.series):
+        return ""
+    return "nothing to do. Once this is merged, later changes are compared with these figures."
+
+
 def _measure_something(report: BumpReport) -> str:
-    if report.verdict is not None and report.verdict.series:
+    if report.verdict is not None and not all(row.of_build for row in report.verdict.series):
         return ""
     if any(stage.name == "bench" and stage.message == NOT_ASKED for stage in report.stages):
         return ""

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from ciwm.report.bump_answer import answer, next_step
 from ciwm.report.bump_parts import broken_builds, details_part, link, stages_part
 from ciwm.report.bump_sync import sync_part
+from ciwm.report.coverage import coverage_part
 from ciwm.report.detail import FULL, RUNGS, Detail, longest, words
 from ciwm.report.map_markdown import diff_section
 from ciwm.report.series_table import benchmarks_section
+from ciwm.report.spark import trends_of
 from ciwm.report.trust import trust_part
 from ciwm.report.waivers import waivers_part
 
@@ -45,13 +47,13 @@ def _fitted(report: BumpReport, rungs: tuple[Detail, ...], limit_bytes: int) -> 
 
 
 def _whole(report: BumpReport, detail: Detail) -> str:
-    built = all(build.ok for build in report.builds)
     parts = (
         *_opening(report),
         trust_part(report),
         broken_builds(report, detail),
-        benchmarks_section(report.verdict, detail, built=built) if report.verdict else "",
+        _benchmarks(report, detail),
         waivers_part(report, detail),
+        coverage_part(report, detail),
         diff_section(report.map_diff, detail) if report.map_diff else "",
         stages_part(report),
         sync_part(report.sync, report.sync_base, detail) if report.sync else "",
@@ -60,6 +62,13 @@ def _whole(report: BumpReport, detail: Detail) -> str:
         link(report),
     )
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _benchmarks(report: BumpReport, detail: Detail) -> str:
+    if report.verdict is None:
+        return ""
+    built = all(build.ok for build in report.builds)
+    return benchmarks_section(report.verdict, detail, built=built, trends=trends_of(report))
 
 
 def _opening(report: BumpReport) -> tuple[str, str]:

@@ -94,7 +94,7 @@ def link(report: BumpReport) -> str:
     parts = [f"ciwm {words(report.ciwm_version, 20)}"]
     url = safe_url(report.run_url or "")
     if url:
-        parts.insert(0, f"[Run, logs and full report]({url})")
+        parts[:0] = [f"[Run and logs]({url})", f"[full report]({url}#artifacts)"]
     return f"<sub>{' · '.join(parts)}</sub>"
 
 

@@ -32,6 +32,10 @@ def interval(row: SeriesVerdict, between: str) -> str:
 
 def limit(row: SeriesVerdict) -> str:
     """The threshold, signed by the direction that is worse."""
+    if row.of_build:
+        growth = f"+{row.threshold_pct:g}%" if row.threshold_pct else ""
+        most = f"at most {quantity(row.value_limit, row.unit)}" if row.value_limit else ""
+        return ", ".join(part for part in (growth, most) if part)
     sign = "+" if row.better == "lower" else _MINUS
     if row.threshold_abs is not None:
         return f"{sign}{quantity(row.threshold_abs, row.unit)}"

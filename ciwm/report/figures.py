@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 _TIMES = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 _BYTES = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("bytes", 1.0))
 _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _FOLD = 10.0  # beyond ten times, a factor reads better than a percentage
 
 
@@ -38,6 +39,14 @@ def quantity(value: float, unit: str) -> str:
     if unit in ("bytes", "byte", "B"):
         return _scaled(value, _BYTES)
     return f"{_digits(value)} {unit}".rstrip()
+
+
+def rate(value: float, unit: str) -> str:
+    """A rate with the prefix that reads best: `716 Top/s`, `4.81 TB/s`; other units as they are."""
+    if not unit.endswith("/s"):
+        return quantity(value, unit)
+    size, prefix = next((one for one in _PREFIXES if value >= one[0]), (1.0, ""))
+    return f"{value / size:.3g} {prefix}{unit}"
 
 
 def duration(seconds: float) -> str:

@@ -21,6 +21,8 @@ _BLOCKING: dict[SeriesOutcome, str] = {
     "missing": "went missing",
     "regressed": "got slower",
 }
+# stages whose names say little to whoever only reads the comment
+_STAGES = {"bench": "the benchmark", "gate": "the verdict", "store": "keeping the history"}
 _DOUBTFUL: tuple[SeriesOutcome, ...] = ("void", "inconclusive")
 
 
@@ -97,7 +99,7 @@ def _stopped(stages: Sequence[Stage]) -> str:
     """Stages that did not finish; a build that failed is told by the build itself."""
     words = {"failed": "failed", "interrupted": "was interrupted"}
     return ", ".join(
-        f"{stage.name} {words[stage.status]}"
+        f"{_STAGES.get(stage.name, stage.name)} {words[stage.status]}"
         for stage in stages
         if stage.status in words and (stage.name, stage.status) != ("build", "failed")
     )
@@ -106,6 +108,26 @@ def _stopped(stages: Sequence[Stage]) -> str:
 def _judged(verdict: Verdict | None) -> str:
     if verdict is None:
         return ""
+    built = [row for row in verdict.series if row.of_build]
+    rest = tuple(row for row in verdict.series if not row.of_build)
+    measured = _measured(verdict.model_copy(update={"series": rest}))
+    if built and not rest:
+        measured = "no benchmark ran"
+    return "; ".join(part for part in (measured, *map(_built, built)) if part)
+
+
+def _built(row: SeriesVerdict) -> str:
+    """What became of the time that head's build took; nothing where it is within its limits."""
+    told: dict[SeriesOutcome, str] = {
+        "regressed": "head's build takes too long",
+        "inconclusive": "whether head's build takes too long is not known",
+        "waived": "head's build takes longer, which is waived",
+    }
+    size = f" ({seen(row)})" if row.outcome != "inconclusive" and seen(row) else ""
+    return f"{told[row.outcome]}{size}" if row.outcome in told else ""
+
+
+def _measured(verdict: Verdict) -> str:
     if not verdict.series:
         return "no benchmark was compared"
     told = [
@@ -147,31 +169,51 @@ def _is_speed(unit: str) -> bool:
 
 def _fine(verdict: Verdict) -> str:
     counts = {name: len(rows_of(verdict, name)) for name in ("improved", "waived", "new")}
-    compared = len(verdict.series) - counts["new"]
+    compared = len(verdict.series) - counts["new"] - counts["waived"]
+    waived = f"{counts['waived']} slower and waived" if counts["waived"] else ""
     if not compared:
-        return f"{plural(counts['new'], 'benchmark')} measured for the first time"
+        first = f"{plural(counts['new'], 'benchmark')} measured for the first time"
+        return ", ".join(part for part in (first if counts["new"] else "", waived) if part)
     asides = [
         f"{counts[name]} {words}"
-        for name, words in (("improved", "faster"), ("waived", "waived"), ("new", "new"))
+        for name, words in (("improved", "faster"), ("new", "new"))
         if counts[name]
     ]
     line = f"no slowdown in {plural(compared, 'benchmark')}"
-    return f"{line} ({', '.join(asides)})" if asides else line
+    line += f" ({', '.join(asides)})" if asides else ""
+    return f"{line}, {waived}" if waived else line
 
 
 def _sync_cost(sync: SyncReport | None, base: SyncReport | None) -> str:
     if sync is None:
         return ""
+    return _pin_cost(sync, base) if sync.surface is not None else _merge_cost(sync, base)
+
+
+def _merge_cost(sync: SyncReport, base: SyncReport | None) -> str:
     if brought := upstream_commits(sync, base):
-        return f"Upstream sync: brings in {plural(brought, 'commit')}{_faced(base)}"
+        return f"Brings in {plural(brought, 'upstream commit')}{_faced(base)}"
     if sync.behind.commits == 0:
-        return "Upstream sync: up to date"
+        return "Up to date with upstream"
     if sync.conflicts is None:
         behind = plural(sync.behind.commits, "commit")
-        return f"Upstream sync: {behind} behind, conflicts unknown"
+        return f"The next upstream sync: {behind}, conflicts unknown"
     if sync.conflicts.count:
-        return f"Upstream sync: conflicts in {plural(sync.conflicts.count, 'file')}"
-    return "Upstream sync: no conflicts"
+        return f"The next upstream sync: conflicts in {plural(sync.conflicts.count, 'file')}"
+    return "The next upstream sync: no conflicts"
+
+
+def _pin_cost(sync: SyncReport, base: SyncReport | None) -> str:
+    """What moving a plugin's pin breaks, as far as reading the sources shows."""
+    brought = upstream_commits(sync, base)
+    if not brought and not sync.behind.commits:
+        return "Up to date with upstream"
+    found = base if brought and base is not None else sync
+    hard = sum(one.severity == "hard" for one in found.drift)
+    broken = plural(hard, "thing") if hard else "nothing that shows"
+    verb = "break" if brought else "breaks"
+    what = f"Brings in {plural(brought, 'upstream commit')}, which" if brought else "The next pin"
+    return f"{what} {verb} {broken} of what the plugin uses"
 
 
 def _faced(base: SyncReport | None) -> str:
@@ -180,4 +222,4 @@ def _faced(base: SyncReport | None) -> str:
         return ""
     if not base.conflicts.count:
         return " without conflicts"
-    return f", {plural(base.conflicts.count, 'file')} conflicted"
+    return f", conflicts in {plural(base.conflicts.count, 'file')} resolved"

@@ -1,4 +1,4 @@
-"""Remarks beside the change: the line of head's sources that does not compile."""
+"""Remarks beside the change: a line that does not compile, uses of upstream that will break."""
 
 from __future__ import annotations
 
@@ -13,9 +13,52 @@ from ciwm.report.escape import visible
 
 if TYPE_CHECKING:
     from ciwm.records import BuildRecord, BumpReport
+    from ciwm.records.sync_drift import Finding
 
 _LONGEST = 400
+_DRIFTS = 50
 _HIGHEST = 10_000_000  # of line numbers
+
+
+def remarks_of(report: BumpReport) -> tuple[Annotation, ...]:
+    """Everything that is remarked on lines of the change."""
+    return (*build_remarks(report), *drift_remarks(report))
+
+
+def drift_remarks(report: BumpReport) -> tuple[Annotation, ...]:
+    """Uses of upstream's API that came with head and that the next pin breaks.
+
+    Those that base has too are told in the comment; beside the change they would be noise.
+    """
+    head, base = report.sync, report.sync_base
+    if head is None or base is None:
+        return ()
+    known = {_use(finding) for finding in base.drift}
+    new = [one for one in head.drift if one.severity == "hard" and _use(one) not in known]
+    found = [remark for one in new[:_DRIFTS] if (remark := _drift_remark(one))]
+    return tuple(found)
+
+
+def _use(finding: Finding) -> tuple[str, str, str]:
+    """A finding without its line, which any change above it moves."""
+    return finding.kind, finding.symbol, finding.use.rpartition(":")[0]
+
+
+def _drift_remark(finding: Finding) -> Annotation | None:
+    path, _, line = finding.use.rpartition(":")
+    inside = _inside(path, "") if line.isdecimal() and 0 < int(line) <= _HIGHEST else None
+    if inside is None:
+        return None
+    told = ": ".join(part for part in (finding.symbol, finding.detail or finding.kind) if part)
+    mend = f"\n{finding.mend}" if finding.mend else ""
+    return Annotation(
+        path=inside,
+        start_line=int(line),
+        end_line=int(line),
+        level="warning",
+        message=clipped(visible(f"{told}{mend}", keep="\n"), _LONGEST),
+        title="the next upstream pin breaks this",
+    )
 
 
 def build_remarks(report: BumpReport) -> tuple[Annotation, ...]:
@@ -43,7 +86,7 @@ def _remark(build: BuildRecord) -> Annotation | None:
 
 def _inside(path: str, directory: str) -> str | None:
     """The path in the repository; None for a file of the system or of a dependency."""
-    inside = path.removeprefix(f"{directory.rstrip('/')}/")
+    inside = path.removeprefix(f"{directory.rstrip('/')}/") if directory else path
     parts = PurePosixPath(inside).parts
     outside = inside.startswith("/") or ".." in parts or "site-packages" in parts
     plain = inside.isprintable() and len(inside) <= _LONGEST

@@ -8,27 +8,35 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from ciwm.policy.blocks import blocks, complete
+from ciwm.policy.conditions import RULES, void_reasons
+from ciwm.policy.rank_figures import rank_figures
 from ciwm.records import SIDES
 from ciwm.report.figures import change, quantity
+from ciwm.report.ranks import rank_text
 from ciwm.stats.launches import as_ratio, quantile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ciwm.gate_config import VoidConfig
     from ciwm.records import Launch, Run, Series, Side
 
 HEADERS = ("series", "metric", "base P50", "head P50", "head/base", "launches")
 NOTHING = "-"
 
 
-def run_text(run: Run) -> str:
-    """One row a series (medians over launches of complete blocks), then what did not end well."""
+def run_text(run: Run, rules: VoidConfig = RULES) -> str:
+    """One row a series (medians over launches of blocks that count), then what did not end well."""
     from tabulate import tabulate  # noqa: PLC0415  only where it is used
 
-    counted = [one for block in blocks(run.launches) if complete(block) for one in block]
+    every = blocks(run.launches)
+    whole = (block for block in every if complete(block) and not any(void_reasons(block, rules)))
+    counted = [one for block in whole for one in block]
     rows = [_row(series, counted) for series in run.plan.family]
     table = tabulate(rows, headers=HEADERS, tablefmt="simple", disable_numparse=True)
-    return "\n".join([table, *_troubles(run.launches), *_touched(run)])
+    devices = rank_text(rank_figures(run))
+    troubles = (*_troubles(run.launches), *_voids(every, rules), *_touched(run))
+    return "\n".join([table, *devices, *troubles])
 
 
 def _row(series: Series, launches: Sequence[Launch]) -> tuple[str, ...]:
@@ -61,6 +69,20 @@ def _troubles(launches: Sequence[Launch]) -> list[str]:
     return [
         f"{workload} {side}: {number} x {reason}: {details[workload, side, reason].detail}"
         f" (log: {details[workload, side, reason].log})"
+        for (workload, side, reason), number in counts.items()
+    ]
+
+
+def _voids(every: Sequence[Sequence[Launch]], rules: VoidConfig) -> list[str]:
+    """How many launches were void, by workload, side and reason."""
+    counts = Counter(
+        (launch.workload, launch.side, reason)
+        for block in every
+        for launch, reason in zip(block, void_reasons(block, rules), strict=True)
+        if reason
+    )
+    return [
+        f"{workload} {side}: {number} x void, its block discarded: {reason}"
         for (workload, side, reason), number in counts.items()
     ]
 

@@ -9,12 +9,15 @@ from ciwm.report.changes import as_decided, interval, limit, seen
 from ciwm.report.detail import Detail, folded, more, name, table, words
 from ciwm.report.figures import harm, plural, quantity
 from ciwm.report.one_sided import needs_words
+from ciwm.report.ranks import rank_markdown
+from ciwm.report.spark import LEGEND, bars
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ciwm.records import SeriesVerdict, Verdict
     from ciwm.records.verdict import SeriesOutcome
+    from ciwm.report.spark import Trends
 
 MARKS: dict[SeriesOutcome, str] = {
     "failed": "❌ failed",
@@ -39,7 +42,9 @@ def by_severity(verdict: Verdict) -> list[SeriesVerdict]:
     return sorted(rows, key=lambda row: (SEVERITY.index(row.outcome), -harm(row), row.series))
 
 
-def benchmarks_section(verdict: Verdict, detail: Detail, *, built: bool = True) -> str:
+def benchmarks_section(
+    verdict: Verdict, detail: Detail, *, built: bool = True, trends: Trends | None = None
+) -> str:
     """What needs a look in an open table, the rest folded; empty when nothing was compared.
 
     Where a side was not `built`, that is the news, and all benchmarks are folded.
@@ -49,9 +54,10 @@ def benchmarks_section(verdict: Verdict, detail: Detail, *, built: bool = True) 
     opened, hidden = _worst(loud, detail.rows)
     quiet = [row for row in rows if not built or row.outcome in QUIET]
     parts = [
-        f"#### Benchmarks\n\n{_table(opened)}" if opened else "",
-        _folded("more alarming", hidden, detail),
-        _folded("other" if loud else "", quiet, detail),
+        f"#### Benchmarks\n\n{_table(opened, trends)}" if opened else "",
+        _folded("more alarming", hidden, detail, trends),
+        _folded("other" if loud else "", quiet, detail, trends),
+        rank_markdown(verdict.devices, detail),
         _problems(verdict),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -71,7 +77,9 @@ def _worst(
     return opened, [row for number, row in enumerate(rows) if number not in kept]
 
 
-def _folded(which: str, rows: Sequence[SeriesVerdict], detail: Detail) -> str:
+def _folded(
+    which: str, rows: Sequence[SeriesVerdict], detail: Detail, trends: Trends | None
+) -> str:
     """The rows folded under a count by outcome; only the count where there is no room for them."""
     if not rows:
         return ""
@@ -81,7 +89,7 @@ def _folded(which: str, rows: Sequence[SeriesVerdict], detail: Detail) -> str:
     if not detail.items:
         return f"{summary}."
     shown = rows[: detail.items]
-    return folded(summary, _table(shown) + more(len(shown), len(rows), "rows"))
+    return folded(summary, _table(shown, trends) + more(len(shown), len(rows), "rows"))
 
 
 def _count(rows: Sequence[SeriesVerdict], outcome: SeriesOutcome) -> int:
@@ -94,18 +102,25 @@ def _problems(verdict: Verdict) -> str:
     return listed + more(len(shown), len(verdict.problems), "remarks")
 
 
-def _table(rows: Sequence[SeriesVerdict]) -> str:
+def _table(rows: Sequence[SeriesVerdict], trends: Trends | None) -> str:
+    """The table, and below it what its bars are where it has any."""
     headers = ("Benchmark", "Result", ">Base", ">Head", "Change (95% interval)", ">Limit")
-    return table(headers, [_cells(row) for row in rows])
+    drawn = [_bars(row, trends) for row in rows]
+    cells = [_cells(row, bar) for row, bar in zip(rows, drawn, strict=True)]
+    return table(headers, cells) + (f"\n\n<sub>{LEGEND}</sub>" if any(drawn) else "")
 
 
-def _cells(row: SeriesVerdict) -> tuple[str, ...]:
+def _bars(row: SeriesVerdict, trends: Trends | None) -> str:
+    return bars(row, (trends or {}).get((row.series, row.metric), ()))
+
+
+def _cells(row: SeriesVerdict, drawn: str) -> tuple[str, ...]:
     return (
         f"{name(row.series)} {words(row.metric, 60)}",
         MARKS[row.outcome].replace(" ", _NO_BREAK),
         _value(row.base_value, row.unit),
         _value(row.head_value, row.unit),
-        _change(row),
+        _change(row) + (f"<br>{drawn}" if drawn else ""),
         limit(row) if row.threshold_abs is None else words(limit(row)),
     )
 

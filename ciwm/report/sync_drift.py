@@ -38,7 +38,8 @@ def drift_answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:
         return f"Moving to {target} breaks {plural(hard, 'thing')} the plugin uses ({look})."
     if soft:
         return f"Moving to {target} breaks nothing that reading the sources shows; {look}."
-    return f"Nothing the plugin uses changed between its pin and {target}."
+    read = ", as far as the sources are here" if report.partial else ""
+    return f"Nothing the plugin uses changed between its pin and {target}{read}."
 
 
 def drift_facts(report: SyncReport, quote: Callable[[str], str] = str) -> list[tuple[str, str]]:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from datetime import timedelta
-from math import ceil
 from typing import TYPE_CHECKING
 
+from ciwm.policy.new_waivers import can_be_waived, ceiling_for
 from ciwm.report.bump_parts import safe_url
+from ciwm.report.changes import as_decided
 from ciwm.report.detail import Detail, clipped, folded, more, name, words
 from ciwm.report.escape import fenced
-from ciwm.report.headline import rows_of
+from ciwm.report.figures import harm
+from ciwm.waivers import DAYS, FILE_NAME, Waiver, as_toml
 
 if TYPE_CHECKING:
     from datetime import date
 
     from ciwm.records import BumpReport, SeriesVerdict, Waived
 
-FILE = "ciwm-waivers.toml"
 _SUGGESTED = 3  # texts of new waivers; more are a reason to look for one cause
-_DAYS = 60
 _NAME = 200
 
 
@@ -30,10 +29,21 @@ def waivers_part(report: BumpReport, detail: Detail) -> str:
     held = [row for row in report.verdict.series if row.waiver is not None]
     lines = "\n".join(_held(row, row.waiver) for row in held[: detail.rows] if row.waiver)
     parts = [
+        _closing(report, detail),
         f"#### Waived\n\n{lines}{more(detail.rows, len(held), 'waivers')}" if held else "",
         _how_to(report) if detail.items else "",
     ]
     return "\n\n".join(part for part in parts if part)
+
+
+def _closing(report: BumpReport, detail: Detail) -> str:
+    """The waivers that should go, and why."""
+    shown = report.closing[: detail.rows]
+    listed = "\n".join(
+        f"- {name(one.series)} {words(one.metric, 60)}: {words(one.why, 200)}" for one in shown
+    )
+    told = f"#### Waivers to close\n\n{listed}{more(len(shown), len(report.closing), 'waivers')}"
+    return told if listed else ""
 
 
 def _held(row: SeriesVerdict, waiver: Waived) -> str:
@@ -53,37 +63,36 @@ def _ceiling(row: SeriesVerdict, waiver: Waived) -> str:
 
 
 def _how_to(report: BumpReport) -> str:
-    rows = rows_of(report.verdict, "regressed") if report.verdict else []
-    texts = [_text(row, report.generated_at.date()) for row in rows[:_SUGGESTED]]
-    if not texts:
+    rows = _waivable(report)[:_SUGGESTED]
+    if not rows:
         return ""
+    texts = "\n".join(_text(row, report.generated_at.date()) for row in rows)
     told = (
-        f"Where the price is worth it, merge this into {name(FILE)} of the base branch, by a "
-        "change of its own; it counts from then on, up to the ceiling and until the day."
+        f"Where the price is worth it, merge this into {name(FILE_NAME)} of the base branch, by a "
+        "change of its own; it counts from then on, up to the ceiling and until the day. "
+        f"`ciwm waive` writes it; where ciwm answers comments, `/ciwm waive "
+        "SERIES REASON` does, from somebody with write access."
     )
-    return folded(
-        "How to accept this regression for a while", told, fenced("\n".join(texts), "toml")
-    )
+    return folded("How to accept this regression for a while", told, fenced(texts, "toml"))
+
+
+def _waivable(report: BumpReport) -> list[SeriesVerdict]:
+    """The regressed series, the largest change for the worse first, by the metric they are of."""
+    rows = report.verdict.series if report.verdict else ()
+    slower = [row for row in rows if can_be_waived(row)]
+    return sorted(slower, key=lambda row: harm(as_decided(row)), reverse=True)
 
 
 def _text(row: SeriesVerdict, today: date) -> str:
-    """A waiver with its gaps; names are written as TOML and JSON both write text."""
-    lines = [
-        "[[waiver]]",
-        f"series = {json.dumps(clipped(row.series, _NAME))}",
-        f"metric = {json.dumps(clipped(row.metric, _NAME))}",
-        _new_ceiling(row),
-        'reason = "why it is worth it"',
-        'author = "who says so"',
-        'issue = "https://… where it is followed up"',
-        f"expires = {today + timedelta(days=_DAYS):%Y-%m-%d}",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def _new_ceiling(row: SeriesVerdict) -> str:
-    """One percent above what was seen, or a twentieth in the unit."""
-    if row.difference is not None:
-        return f"ceiling_abs = {abs(row.difference) * 1.05:.4g}  # {clipped(row.unit, 20)}"
-    seen = abs((row.ratio or 1.0) - 1) * 100
-    return f'ceiling = "{ceil(seen + 1)}%"'
+    """A waiver with its gaps."""
+    return as_toml(
+        Waiver(
+            series=clipped(row.series, _NAME),
+            metric=clipped(row.metric, _NAME),
+            reason="why it is worth it",
+            author="who says so",
+            issue="https://… where it is followed up",
+            expires=today + timedelta(days=DAYS),
+            **ceiling_for(row),
+        )
+    )

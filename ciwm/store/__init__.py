@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from ciwm.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from ciwm.git import Repository
     from ciwm.records import Calibration, Run
@@ -27,6 +27,19 @@ class Store(Protocol):
 
     def runs(self) -> Iterator[Run]:
         """All kept runs, by month, machine and id; raises StoreError naming what it cannot read."""
+
+    def newest(
+        self,
+        machine: str,
+        limit: int,
+        wanted: Callable[[str], bool],
+        *,
+        remote: tuple[str, str | None] | None = None,
+    ) -> tuple[Run, ...]:
+        """At most so many of the newest runs of a machine with a wanted id, oldest first.
+
+        `remote` (a name and a token) is asked for them where the store is not here.
+        """
 
     def add_calibration(self, calibration: Calibration) -> str:
         """Keep a calibration and return its path, as `add` does a run."""

@@ -20,7 +20,7 @@ from ciwm.store.branch_remote import Remote, RemoteError, resolve_remote
 from ciwm.store.branch_tree import commit_files, read_tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from ciwm.git import Repository
 
@@ -68,6 +68,31 @@ def push_files(
         f"{branch} of {to.shown} moved {_ATTEMPTS} times while we pushed; the runs are kept here",
         "push again when fewer jobs do",
     )
+
+
+def read_of_remote(
+    repository: Repository,
+    branch: str,
+    remote: tuple[str, str | None],
+    chosen: Callable[[Iterable[str]], list[str]],
+) -> list[tuple[bytes, str]]:
+    """The content of chosen files of a remote's branch, and what to call each in an error.
+
+    Only these files are downloaded. Nothing where the remote has no such branch.
+    """
+    to = resolve_remote(repository, *remote)
+    with _scratch(repository) as scratch:
+        tip = to.fetch_tip(scratch, branch)
+        if tip is None:
+            return []
+        label = f"{branch} of {to.shown}"
+        blobs = read_tree(scratch, label, tip).blobs
+        paths = chosen(blobs)
+        to.bring(scratch, [blobs[path] for path in paths])
+        return [
+            (to.read(scratch, blobs[path], f"{path} of {label}"), f"{path} of {label}")
+            for path in paths
+        ]
 
 
 def _pushed(push: _Push) -> bool:

@@ -13,6 +13,8 @@ from ciwm.errors import StoreError
 from ciwm.git import token_settings, without_credentials
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ciwm.git import Repository
     from ciwm.git_process import Completed
 
@@ -78,6 +80,24 @@ class Remote:
         if found.status != 0:
             raise self._failure(f"cannot fetch {branch} of {self.shown}", found)
         return scratch.text("rev-parse", "--verify", "refs/ciwm/tip")
+
+    def bring(self, scratch: Repository, blobs: Sequence[str]) -> None:
+        """Download files together, where one by one would be a request each.
+
+        What does not come is downloaded when it is read, or fails there.
+        """
+        if blobs:
+            asked = ("-c", "fetch.negotiationAlgorithm=noop", "fetch", "--no-tags", "--quiet")
+            quiet = ("--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none")
+            self._run(scratch, *asked, *quiet, _NAME, *blobs)
+
+    def read(self, scratch: Repository, blob: str, source: str) -> bytes:
+        """A file's content, downloaded where it is not here; `source` names it in errors."""
+        fetching = scratch.with_variables(GIT_NO_LAZY_FETCH="0")
+        found = self._run(fetching, "cat-file", "blob", blob)
+        if found.status != 0:
+            raise self._failure(f"cannot read {source}", found)
+        return found.stdout
 
     def push(self, scratch: Repository, commit: str, branch: str) -> None:
         """Set the remote's branch to a descendant of its tip; raises RemoteError when it is not."""

@@ -22,11 +22,12 @@ from ciwm.store.runfile import (
     check_paths,
     decode,
     encode,
+    newest_paths,
     path_of,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from ciwm.store.runfile import Kept
@@ -61,6 +62,22 @@ class DirectoryStore:
         """All kept runs; see Store. A directory that does not exist holds none."""
         for file in self._files(RUNS):
             yield decode(_unzipped(file), Run, source=str(file))
+
+    def newest(
+        self,
+        machine: str,
+        limit: int,
+        wanted: Callable[[str], bool],
+        *,
+        remote: tuple[str, str | None] | None = None,  # noqa: ARG002  a directory is where it is
+    ) -> tuple[Run, ...]:
+        """The newest runs of a machine; see Store."""
+        if not self.root.exists():
+            return ()
+        self._check()
+        chosen = newest_paths(self._paths(), machine, limit, wanted)
+        files = [self.root / f"{path}.gz" for path in chosen]
+        return tuple(decode(_unzipped(file), Run, source=str(file)) for file in files)
 
     def calibrations(self) -> Iterator[Calibration]:
         """All kept calibrations; see Store."""

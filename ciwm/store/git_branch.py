@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ciwm.errors import StoreError
 from ciwm.records import Calibration, Run
-from ciwm.store.branch_push import push_files
+from ciwm.store.branch_push import push_files, read_of_remote
 from ciwm.store.branch_tree import (
     BranchTree,
     commit_files,
@@ -17,10 +17,10 @@ from ciwm.store.branch_tree import (
     read_tree,
     write_blob,
 )
-from ciwm.store.runfile import CALIBRATIONS, RUNS, decode, encode, path_of
+from ciwm.store.runfile import CALIBRATIONS, RUNS, decode, encode, newest_paths, path_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from ciwm.git import Repository
     from ciwm.store.runfile import Kept
@@ -68,6 +68,29 @@ class GitBranchStore:
         """All runs of the branch, here and as last fetched; see Store."""
         for data, source in self._blobs(RUNS):
             yield decode(data, Run, source)
+
+    def newest(
+        self,
+        machine: str,
+        limit: int,
+        wanted: Callable[[str], bool],
+        *,
+        remote: tuple[str, str | None] | None = None,
+    ) -> tuple[Run, ...]:
+        """The newest runs of a machine; see Store."""
+
+        def chosen(paths: Iterable[str]) -> list[str]:
+            return newest_paths(paths, machine, limit, wanted)
+
+        trees = [tree for tree in (self._local(), self._fetched()) if tree]
+        if not trees and remote is not None:
+            read = read_of_remote(self.repository, self.branch, remote, chosen)
+            return tuple(decode(data, Run, source) for data, source in read)
+        joined = _joined(trees)
+        return tuple(
+            decode(read_blob(self.repository, *joined[path]), Run, joined[path][1])
+            for path in chosen(joined)
+        )
 
     def calibrations(self) -> Iterator[Calibration]:
         """All calibrations of the branch, here and as last fetched; see Store."""

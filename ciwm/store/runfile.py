@@ -10,7 +10,7 @@ from ciwm.errors import StoreError, UsageError
 from ciwm.records import Calibration, Run, parse_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 MARKER = "ciwm-store.json"
 README = "README.md"
@@ -91,6 +91,19 @@ def check_marker(data: bytes | None, source: str) -> None:
             f"{VERSION})",
             "update ciwm: pip install -U ciwm",
         )
+
+
+def newest_paths(
+    paths: Iterable[str], machine: str, limit: int, wanted: Callable[[str], bool]
+) -> list[str]:
+    """The paths of the newest runs of a machine with a wanted id: ids begin with their moment."""
+    own = [
+        path
+        for path in sorted(paths)
+        if path.startswith(f"{RUNS}/") and path.split("/")[3] == machine
+        if wanted(path.rpartition("/")[2].removesuffix(".json"))
+    ]
+    return own[-limit:]
 
 
 def check_paths(paths: Iterable[str], source: str) -> list[str]:

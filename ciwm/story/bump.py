@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from ciwm.bench.place import NO_MATRIX, Place
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from ciwm.config import Config
@@ -26,7 +28,10 @@ class Bump:
     declares the workloads: a pull request may not loosen its own gate. `keep` puts the run into
     the store and says where; None where the job is not trusted to. `waivers` are base's too.
     `only` one part may be asked for: what upstream costs, or the builds and their benchmark.
-    `first` is the run of an earlier job, which this one's is to confirm.
+    `history` gives the kept runs of a machine (its fingerprint) on the way to base.
+    Coverage files that are named here take the place of those that [coverage] names.
+    `first` is the run of an earlier job, which this one's is to confirm. `place` is this job's in a
+    matrix whose runs are merged.
     """
 
     repository: Repository
@@ -46,4 +51,8 @@ class Bump:
     waivers: tuple[Waiver, ...] = ()
     no_upstream: str = ""
     only: Part | None = None
+    history: Callable[[str], Sequence[Run]] | None = None
+    coverage_base: tuple[Path, ...] = ()
+    coverage_head: tuple[Path, ...] = ()
     first: Run | None = None
+    place: Place = NO_MATRIX

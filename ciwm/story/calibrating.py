@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
-from ciwm.devices import describe_host
+from ciwm.bench.host import measured_host
 from ciwm.errors import StoreError
 from ciwm.launch.files import write_atomically
 from ciwm.policy.audit import Audit, audit
@@ -25,12 +25,17 @@ FILE = "calibration.json"
 
 
 def known_calibration(
-    repository: Repository, config: Config, say: Callable[[str], None]
+    repository: Repository, config: Config, python: str, say: Callable[[str], None]
 ) -> Calibration | None:
-    """The newest calibration of this machine; a store that cannot be read is said, not fatal."""
+    """The newest calibration of this machine; a store that cannot be read is said, not fatal.
+
+    `python` is head's interpreter, whose torch may have to say what the machine is.
+    """
     try:
-        kept = open_store(config.store.url, repository).calibrations()
-        found = latest(kept, describe_host().fingerprint)
+        kept = tuple(open_store(config.store.url, repository).calibrations())
+        if not kept:
+            return None
+        found = latest(kept, measured_host(config, python, say).fingerprint)
     except StoreError as error:
         say(f"no calibration of this machine: {error.message}")
         return None

@@ -6,6 +6,7 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ciwm.bench.place import NO_MATRIX, Place
 from ciwm.bench.run_file import read_run
 from ciwm.config import FILE_NAMES, Config, find_config, read_config
 from ciwm.errors import ConfigError, GitError, UsageError
@@ -55,6 +56,9 @@ class Asked:
     seed: int | None
     policy: dict[str, Any]
     only: Part | None = None
+    coverage_base: tuple[Path, ...] = ()
+    coverage_head: tuple[Path, ...] = ()
+    place: Place = NO_MATRIX
     confirms: Path | None = None
 
 
@@ -72,8 +76,7 @@ class Job:
 def bump_of(job: Job) -> Bump:
     """Fetch what is missing and decide what is compared; raises CiwmError when it cannot be."""
     event, asked = job.event, job.asked
-    if asked.fetch and event is not None:
-        _fetch_base(job, event)
+    tip = _fetch_base(job, event) if asked.fetch and event is not None else None
     compared = _compared(job)
     config, base_config = _configs(job, compared)
     job.say(
@@ -97,26 +100,36 @@ def bump_of(job: Job) -> Bump:
         check_sha=compared.check_sha,
         run_url=event.run_url if event else None,
         keep=_keeper(job, config),
+        history=_historian(job, base_config, compared.base.sha),
         only=asked.only,
+        coverage_base=asked.coverage_base,
+        coverage_head=asked.coverage_head,
         first=None if asked.confirms is None else read_run(asked.confirms),
-        waivers=waivers_at(_reading(job), compared.base.sha),
+        # the branch as it is now: a waiver merged meanwhile counts for a job that is run again
+        waivers=waivers_at(_reading(job), tip or compared.base.sha),
+        place=asked.place,
     )
 
 
-def _fetch_base(job: Job, event: Event) -> None:
-    """Complete the history, and bring the base branch or the pushed commit."""
+def _fetch_base(job: Job, event: Event) -> str | None:
+    """Complete the history, and bring the base branch or the pushed commit.
+
+    The tip of a pull request's base branch; None where there is none, or it could not be fetched.
+    """
     pull, repository = event.pull_request, job.repository
     if pull is not None:
         wanted = f"+refs/heads/{pull.base_ref}:{BASE_REF}"
     elif event.after is not None and repository.is_shallow:
         wanted = f"+{event.after}:{HEAD_REF}"
     else:
-        return
+        return None
     try:
         fetch_origin(repository, [wanted], token=job.token, say=job.say)
     except GitError as error:
         # what is here may do: whether it does shows when the revisions are looked up
         job.say(f"warning: {error.message}")
+        return None
+    return repository.commit(BASE_REF) if pull is not None else None
 
 
 def _compared(job: Job) -> Compared:
@@ -204,6 +217,19 @@ def _upstream(job: Job, config: Config) -> UpstreamSide:
     return upstream_side(
         job.repository, config.upstream, job.say, fetch=asked.fetch, must_fetch=in_actions
     )
+
+
+def _historian(job: Job, config: Config, base: str) -> Callable[[str], Sequence[Run]]:
+    """The kept runs of a machine, which are asked of origin where we may fetch in a job."""
+    asks = job.asked.fetch and job.event is not None
+    remote = ("origin", job.token) if asks else None
+
+    def runs(machine: str) -> Sequence[Run]:
+        from ciwm.story.trends import runs_before  # noqa: PLC0415  not every bump has a history
+
+        return runs_before(job.repository, config, base, machine, remote=remote)
+
+    return runs
 
 
 def _keeper(job: Job, config: Config) -> Callable[[Run], str] | None:

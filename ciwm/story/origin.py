@@ -27,7 +27,7 @@ ENVIRONMENT = "ciwm-fork"  # whose reviewers approve a fork's run
 POLICY_FILES = (*FILE_NAMES, WAIVERS)
 _FOR_PULLS = ("pull_request", "pull_request_target", "pull_request_review")
 _QUEUE = re.compile(r"gh-readonly-queue/(.+)/pr-\d+-[0-9a-f]{40,64}")
-_NOT_RUN = ("action_required", "skipped", "stale")
+_NOT_RUN = ("action_required", "stale")  # somebody has to approve it first
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,15 @@ from ciwm.github import archive, artifacts
 from ciwm.publish import KEY, Target, Texts, publish
 from ciwm.publish.hostile import handed_in, handed_in_archive
 from ciwm.report.bump_markdown import comment_markdown, summary_markdown
-from ciwm.report.remarks import build_remarks
+from ciwm.report.remarks import remarks_of
 from ciwm.story.receiving import received, refused
+from ciwm.story.unmeasured import nothing_to_compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from ciwm.actions import Runner
+    from ciwm.actions import Runner, WorkflowRun
     from ciwm.github import Artifact, GitHub
     from ciwm.publish import Published
     from ciwm.publish.hostile import Handed
@@ -53,30 +54,39 @@ class Poster:
         """Post what lies at a path."""
         return (self._post(KEY, lambda: handed_in(path)),)
 
-    def post_run(self, run: int) -> tuple[Delivery, ...]:
-        """Post every artifact of ours that a run left; one that left none is told as such."""
+    def post_run(self, run: WorkflowRun) -> tuple[Delivery, ...]:
+        """Post every artifact of ours that a run left; nothing where the run posted by itself.
+
+        One that left none (it was cancelled, or died) is told as such, so that its check ends.
+        """
+        if run.conclusion == "skipped":
+            return (self._tell_skipped(),)
         try:
-            found = list(self._artifacts(run))
+            found = list(handed_by(self.github, self.origin.repository, run.id))
         except CiwmError as error:
+            if self._posted_by_itself():
+                return ()
             return (self._post(KEY, _raise(error)),)
         return tuple(self._post(key, take) for key, take in found)
 
-    def _artifacts(self, run: int) -> Iterator[tuple[str, Callable[[], Handed]]]:
-        listed = artifacts(self.github, self.origin.repository, run)
-        keys = {one: _key(one.name) for one in listed}
-        ours = [one for one in listed if keys[one]]
-        if not ours:
-            raise UsageError(
-                f"the run left no artifact named {NAME}",
-                "its job was cancelled or failed before it had a report: see its log",
-            )
-        if len(ours) > ARTIFACTS_LIMIT:
-            raise UsageError(f"the run left {len(ours)} artifacts; at most {ARTIFACTS_LIMIT} are")
-        for one in ours:
-            yield keys[one], partial(self._fetched, one)
+    def _posted_by_itself(self) -> bool:
+        """Whether a check of ours on the commit links to the very run."""
+        runs = self.github.check_runs(self.origin.repository, self.origin.sha)
+        ours = [run for run in runs if run.external_id.startswith(f"{NAME}:")]
+        return any(run.conclusion and run.details_url == self.origin.url for run in ours)
 
-    def _fetched(self, artifact: Artifact) -> Handed:
-        return handed_in_archive(archive(self.github, self.origin.repository, artifact))
+    def _tell_skipped(self) -> Delivery:
+        """A check that ends without an answer; what a comment said of another commit stays."""
+        origin = self.origin
+        report = nothing_to_compare(
+            "all jobs of the run were skipped",
+            repository=origin.repository,
+            check_sha=origin.sha,
+            run_url=origin.url,
+            trust=origin.trust,
+        )
+        target = Target(origin.repository, None, origin.sha)
+        return Delivery(KEY, self._publish(report, _texts(report), target), None)
 
     def _post(self, key: str, take: Callable[[], Handed]) -> Delivery:
         try:
@@ -86,15 +96,42 @@ class Poster:
             report, error = refused(refusal, self.origin), refusal
             texts = _texts(report)
         target = Target(self.origin.repository, self.origin.pull_request, self.origin.sha, key)
-        saved = self.folder / f"{key}.json"
-        published = publish(report, texts, target, self.github, runner=self.runner, saved=saved)
-        return Delivery(key, published, error)
+        return Delivery(key, self._publish(report, texts, target), error)
+
+    def _publish(self, report: BumpReport, texts: Texts, target: Target) -> Published:
+        saved = self.folder / f"{target.key}.json"
+        return publish(report, texts, target, self.github, runner=self.runner, saved=saved)
+
+
+def handed_by(
+    github: GitHub, repository: str, run: int
+) -> Iterator[tuple[str, Callable[[], Handed]]]:
+    """The key of each artifact of ours that a run left, and how it is fetched and read.
+
+    Raises UsageError where there is none, or more than a run of ours leaves.
+    """
+    listed = artifacts(github, repository, run)
+    keys = {one: _key(one.name) for one in listed}
+    ours = [one for one in listed if keys[one]]
+    if not ours:
+        raise UsageError(
+            f"the run left no artifact named {NAME}",
+            "its job was cancelled or failed before it had a report: see its log",
+        )
+    if len(ours) > ARTIFACTS_LIMIT:
+        raise UsageError(f"the run left {len(ours)} artifacts; at most {ARTIFACTS_LIMIT} are")
+    for one in ours:
+        yield keys[one], partial(_fetched, github, repository, one)
+
+
+def _fetched(github: GitHub, repository: str, artifact: Artifact) -> Handed:
+    return handed_in_archive(archive(github, repository, artifact))
 
 
 def _texts(report: BumpReport) -> Texts:
     try:
         trusted = report.trust is not None and report.trust.trusted
-        remarks = build_remarks(report) if trusted else ()
+        remarks = remarks_of(report) if trusted else ()
         return Texts(comment_markdown(report), summary_markdown(report), remarks)
     except (ArithmeticError, ValueError, RecursionError) as error:
         raise UsageError(

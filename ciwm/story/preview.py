@@ -1,4 +1,4 @@
-"""Tomorrow's bump today: the newest upstream merged into base, built, and measured against base."""
+"""Tomorrow's bump today: the newest upstream merged or pinned, built, measured against base."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from ciwm.story.files_at import config_at
 from ciwm.story.job import Asked, Job, bump_of
 from ciwm.story.telling import Story, tell
 from ciwm.story.upstream_side import UpstreamSide, upstream_side
+from ciwm.upstream.pin_writing import committed_move, moved_pin
+from ciwm.upstream.plugin import is_plugin
 
 if TYPE_CHECKING:
     import threading
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from ciwm.config import UpstreamConfig
     from ciwm.git import Repository
     from ciwm.records import BumpReport
     from ciwm.story.bump import Part
@@ -60,14 +63,18 @@ class Watched:
 
 
 def preview(asked: Preview, watched: Watched) -> BumpReport:
-    """The report of merging upstream into base; exit code 1 where they conflict.
+    """The report of merging upstream into base, or of moving a plugin's pin to it.
 
-    Writes objects and refs/ciwm/* into the repository; no branch, index or work tree changes.
-    Raises UsageError without an upstream, GitError where git cannot merge.
+    Exit code 1 where they conflict. Writes objects and refs/ciwm/* into the repository; no branch,
+    index or work tree changes. Raises UsageError without an upstream, GitError where git cannot
+    merge.
     """
     repository = asked.repository
     base = repository.commit(asked.base)
-    side = _upstream(asked, base, watched.say)
+    config = (config_at(repository, base) or find_config(repository.path)).upstream
+    if is_plugin(config):
+        return _pin_moved(asked, watched, base, config)
+    side = _upstream(asked, config, watched.say)
     tip = repository.commit(side.ref or "")
     if _holds(repository, base, tip):
         return _told(asked, watched, side, base, base)
@@ -78,14 +85,28 @@ def preview(asked: Preview, watched: Watched) -> BumpReport:
     return _told(asked, watched, side, base, merged)
 
 
-def _upstream(asked: Preview, base: str, say: Callable[[str], None]) -> UpstreamSide:
+def _pin_moved(asked: Preview, watched: Watched, base: str, config: UpstreamConfig) -> BumpReport:
+    """The report of the pin moved to the newest upstream that the clone has."""
+    repository = asked.repository
+    move = moved_pin(repository, base, config, asked.upstream)
+    side = UpstreamSide(move.sha, move.new)
+    if move.tree is None:
+        return _told(asked, watched, side, base, base)
+    message = f"Move the upstream pin to {move.new}, as a preview"
+    ours = repository.with_variables(**_IDENTITY)
+    head = committed_move(ours, base, move, message)
+    ours.run("update-ref", PREVIEW_REF, head)
+    watched.say(f"the pin moves from {move.old} to {move.new} ({move.sha[:12]}): {head[:12]}")
+    return _told(asked, watched, side, base, head)
+
+
+def _upstream(asked: Preview, config: UpstreamConfig, say: Callable[[str], None]) -> UpstreamSide:
     if asked.upstream is not None:
         return UpstreamSide(asked.upstream, asked.upstream)
-    config = (config_at(asked.repository, base) or find_config(asked.repository.path)).upstream
-    if config.style in ("plugin", "patches"):
+    if config.style == "patches" or config.patches is not None:
         raise UsageError(
-            f"upstream is not merged into a downstream of style {config.style}",
-            "ciwm sync-report tells what its next bump costs",
+            "upstream is not merged into a patch queue",
+            "ciwm sync-report tells which patches still apply",
         )
     side = upstream_side(
         asked.repository, config, say, fetch=asked.fetch, must_fetch=asked.in_actions

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ciwm import __version__
 from ciwm.errors import CiwmError, UsageError
 from ciwm.policy import Waivers
+from ciwm.policy.closing import closings
 from ciwm.policy.map_gate import judged_map
 from ciwm.records.bump import BumpReport, Stage
 from ciwm.story.ending import conclusion_of, exit_code_of
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from ciwm.records import SyncReport, Trust, Verdict
     from ciwm.records.bump import CheckConclusion
     from ciwm.story.origin import Origin
+
+
+_TOLD = ("base", "head", "builds", "coverage", "trends")  # as they were claimed; none decides
 
 
 def received(handed: Handed, origin: Origin) -> BumpReport:
@@ -44,19 +48,18 @@ def received(handed: Handed, origin: Origin) -> BumpReport:
         interrupted=any(stage.status == "interrupted" for stage in stages),
     )
     found = conclusion_of(verdict, exit_code, map_diff)
+    told = {name: getattr(claims, name) for name in _TOLD}
     report = BumpReport(
+        **told,
         generated_at=now,
         ciwm_version=__version__,
         repository=origin.repository,
-        base=claims.base,
-        head=claims.head,
         pull_request=origin.pull_request,
         check_sha=origin.sha,
         run_url=origin.url,
         stages=stages,
         sync=sync,
         sync_base=_sync_judged(claims.sync_base, config),
-        builds=claims.builds,
         environment=handed.run.head.environment if handed.run else None,
         run_summary=handed.run.stopped_because if handed.run else None,
         verdict=verdict,
@@ -65,6 +68,7 @@ def received(handed: Handed, origin: Origin) -> BumpReport:
         headline="",
         exit_code=exit_code,
         trust=_compared(origin.trust, claims, verdict, found),
+        closing=closings(waivers, verdict.series, ()) if verdict else (),
     )
     return report.model_copy(update={"headline": _headline(report)})
 
@@ -84,15 +88,17 @@ def refused(error: CiwmError, origin: Origin) -> BumpReport:
 
 def _judged(handed: Handed, config: Config, waivers: Waivers) -> Verdict | None:
     from ciwm.launch.series import family  # noqa: PLC0415  each stage loads what it needs
-    from ciwm.policy import decide  # noqa: PLC0415
+    from ciwm.policy import decide, of_builds  # noqa: PLC0415
     from ciwm.policy.rejudge import replanned  # noqa: PLC0415
 
+    builds, known = handed.report.builds, waivers if waivers.list else None
     if handed.run is None:
-        return None
+        whole = len(builds) == 2  # noqa: PLR2004  base and head
+        return of_builds(builds, config.gate, known) if whole else None
     declared = family(config.workload, config.gate)
     run = replanned(handed.run, declared, config.gate)
     try:
-        return decide(run, config.gate, waivers=waivers if waivers.list else None)
+        return decide(run, config.gate, waivers=known)
     except (ArithmeticError, ValueError) as error:
         raise UsageError(
             f"the figures of run/run.json cannot be judged: {type(error).__name__}"

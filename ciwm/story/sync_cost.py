@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ciwm.records.build import Revision
     from ciwm.records.sync import SyncReport
+    from ciwm.records.sync_pulls import Pulls
     from ciwm.story.bump import Bump
 
 
@@ -18,8 +19,12 @@ def sync_cost(
     culprits_s: float = 0,
     *,
     history_s: float | None = None,
+    pulls: bool | Pulls = False,
 ) -> SyncReport:
-    """The sync report of one side of a bump, judged by the policy of the base."""
+    """The sync report of one side of a bump, judged by the policy of the base.
+
+    With `pulls`, GitHub is asked how ours fare upstream; or they are known from the other side.
+    """
     from ciwm.policy.sync_gate import judged  # noqa: PLC0415
     from ciwm.upstream.classes import path_classifier  # noqa: PLC0415
     from ciwm.upstream.report import sync_report  # noqa: PLC0415
@@ -33,6 +38,11 @@ def sync_cost(
         culprits_s=culprits_s,
         history_s=history_s,
     )
+    if pulls:
+        from ciwm.story.sync_pulls import with_pulls, with_same_pulls  # noqa: PLC0415
+
+        where = report, bump.repository, bump.config.upstream
+        report = with_pulls(*where) if pulls is True else with_same_pulls(*where, pulls)
     shown = report.upstream.model_copy(update={"ref": bump.upstream_name})
     ours = report.downstream.model_copy(update={"ref": downstream.ref})
     named = report.model_copy(update={"upstream": shown, "downstream": ours})

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from ciwm import __version__
 from ciwm.errors import CiwmError
 from ciwm.records.bump import NOT_ASKED, BumpReport, Stage, StageName, StageStatus
+from ciwm.story.besides import add_coverage, add_trends
 from ciwm.story.ending import conclusion_of, exit_code_of
+from ciwm.story.packaging import add_packages, head_is_lost
 from ciwm.story.saving import save, unsaved_stages, with_unsaved
 from ciwm.story.sync_cost import sync_cost
 
@@ -24,9 +26,13 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from ciwm.records.build import BuildRecord
+    from ciwm.records.closing import Closing
+    from ciwm.records.coverage import Coverage
     from ciwm.records.opmap_diff import MapDiff
+    from ciwm.records.package import PackageRecord
     from ciwm.records.run import Run
     from ciwm.records.sync import SyncReport
+    from ciwm.records.trend import Trend
     from ciwm.records.verdict import Verdict
     from ciwm.story.bump import Bump, Part
 
@@ -47,9 +53,13 @@ class Story:
     sync: SyncReport | None = None
     sync_base: SyncReport | None = None
     builds: tuple[BuildRecord, ...] = ()
+    packages: tuple[PackageRecord, ...] = ()
     run: Run | None = None
     verdict: Verdict | None = None
+    coverage: Coverage | None = None
+    trends: tuple[Trend, ...] = ()
     map_diff: MapDiff | None = None
+    closing: tuple[Closing, ...] = ()
     unsaved: str = ""  # why a record is not on disk
 
     @contextmanager
@@ -60,12 +70,14 @@ class Story:
             with self.fold(name):
                 yield
         except CiwmError as error:
-            self._ended(name, "failed", started, error.message, error.hint)
-            self.progress(f"{name} failed: {error.message}")
+            status: StageStatus = "interrupted" if self.stop.is_set() else "failed"
+            self._ended(name, status, started, error.message, error.hint)
+            self.progress(
+                f"{name} {'was interrupted' if self.stop.is_set() else 'failed'}: {error.message}"
+            )
         else:
-            interrupted = self.stop.is_set()
-            said = self.run.stopped_because if interrupted and name == "bench" and self.run else ""
-            self._ended(name, "interrupted" if interrupted else "done", started, said)
+            cut = _cut_short(self, name) if self.stop.is_set() else ""
+            self._ended(name, "interrupted" if cut else "done", started, cut)
 
     def skip(self, name: StageName, why: str) -> None:
         """Write down that a stage was not needed, and why."""
@@ -83,6 +95,15 @@ class Story:
         self.stages.append(
             Stage(name=name, status=status, duration_s=duration_s, message=message, hint=hint)
         )
+
+
+def _cut_short(story: Story, name: StageName) -> str:
+    """What a cancelled job left undone of a stage, in words; empty where the stage is whole."""
+    if name == "bench" and story.run is not None and not story.run.complete:
+        return story.run.stopped_because or "the job was cancelled while it measured"
+    if name == "build" and (len(story.builds) < 2 or story.builds[-1].status == "interrupted"):  # noqa: PLR2004
+        return "the job was cancelled while it built"
+    return ""
 
 
 def tell(story: Story) -> BumpReport:
@@ -110,11 +131,16 @@ def _sync(story: Story) -> None:
         return
     with story.stage("sync"):
         effort = bump.config.sync
+        pulls = effort.pulls and bump.config.upstream.github is not None
+        history_s = max(effort.wanted_history_s, bump.base_config.sync.wanted_history_s)
         story.sync = sync_cost(
-            bump, bump.upstream, bump.head, effort.culprits_s, history_s=effort.history_s
+            bump, bump.upstream, bump.head, effort.culprits_s, history_s=history_s, pulls=pulls
         )
         same = bump.head.sha == bump.base.sha
-        story.sync_base = story.sync if same else sync_cost(bump, bump.upstream, bump.base)
+        known = story.sync.pulls or False
+        story.sync_base = (
+            story.sync if same else sync_cost(bump, bump.upstream, bump.base, pulls=known)
+        )
         _save(story, "sync-base.json", story.sync_base.to_json())
         _save(story, "sync.json", story.sync.to_json())
     if _over_budget(story) and story.stages[-1].status == "done":
@@ -144,16 +170,36 @@ def _check(story: Story) -> None:
         story.skip("build", "the workloads cannot be run as they are declared")
 
 
+def _cancelled_before(story: Story, name: StageName) -> bool:
+    """Whether the job was cancelled before a stage, which is written down where no other is cut."""
+    if not story.stop.is_set():
+        return False
+    if not any(stage.status == "interrupted" for stage in story.stages):
+        why = "the job was cancelled before it began"
+        story.stages.append(Stage(name=name, status="interrupted", duration_s=0, message=why))
+    return True
+
+
 def _build(story: Story) -> None:
     from ciwm.launch.builds import build  # noqa: PLC0415  each stage loads what it needs
 
     bump = story.bump
-    if story.stop.is_set() or any(stage.name == "build" for stage in story.stages):
+    if any(stage.name == "build" for stage in story.stages) or _cancelled_before(story, "build"):
         return
+    gate = bump.base_config.gate  # a build from the cache tells no time: made anew where one counts
+    sides = (
+        (bump.base, bump.base_config, gate.build_growth_pct is not None),
+        (bump.head, bump.config, gate.times_builds),
+    )
     with story.stage("build"):
-        for revision, config in ((bump.base, bump.base_config), (bump.head, bump.config)):
+        for revision, config, fresh in sides:
             record = build(
-                bump.repository, revision, config.build, on_line=story.progress, stop=story.stop
+                bump.repository,
+                revision,
+                config.build,
+                on_line=story.progress,
+                stop=story.stop,
+                fresh=fresh,
             )
             story.builds = (*story.builds, record)
             story.progress(f"build of {revision.ref}: {record.status}, {record.duration_s:.1f} s")
@@ -184,22 +230,27 @@ def _bench(story: Story) -> None:
     if not bump.config.workload and not bump.base_config.workload:
         story.skip("bench", "no workload is declared: add [[workload]] to ciwm.toml")
         return
-    if len(story.builds) != 2 or story.stop.is_set():  # noqa: PLR2004  base and head
+    if len(story.builds) != 2 or _cancelled_before(story, "bench"):  # noqa: PLR2004  base and head
         return
     base, head = story.builds
     with story.stage("bench"):
         story.run = measure(
             BenchRequest(
                 repository=bump.repository,
-                config=bump.config.model_copy(update={"gate": bump.base_config.gate}),
+                config=bump.config.model_copy(
+                    update={"gate": bump.base_config.gate, "bench": bump.base_config.bench}
+                ),
                 base_config=bump.base_config,
                 base_decides=True,
-                calibration=known_calibration(bump.repository, bump.base_config, story.progress),
+                calibration=known_calibration(
+                    bump.repository, bump.base_config, head.python, story.progress
+                ),
                 base=base,
                 head=head,
                 workloads_from=bump.head,
                 directory=bump.directory / "run",
                 seed=bump.seed,
+                place=bump.place,
             ),
             stop=story.stop,
             on_progress=story.progress,
@@ -207,17 +258,22 @@ def _bench(story: Story) -> None:
 
 
 def _gate(story: Story) -> None:
-    from ciwm.policy import Waivers, decide  # noqa: PLC0415
+    from ciwm.policy import Waivers, decide, of_builds  # noqa: PLC0415
 
-    run = story.run
-    if run is None:
+    run, gate, first = story.run, story.bump.base_config.gate, story.bump.first
+    whole = len(story.builds) == 2  # noqa: PLR2004  base and head
+    if run is None and not (whole and gate.times_builds):
         return
     with story.stage("gate"):
-        waivers = Waivers(story.bump.waivers, datetime.now(timezone.utc).date())
-        gate, first = story.bump.base_config.gate, story.bump.first
-        judged, second = (run, None) if first is None else (first, run)
-        story.verdict = decide(judged, gate, second, waivers if waivers.list else None)
-        _save(story, "verdict.json", story.verdict.to_json())
+        known = Waivers(story.bump.waivers, datetime.now(timezone.utc).date())
+        waivers = known if known.list else None
+        if run is None:
+            story.verdict = of_builds(story.builds, gate, waivers)
+        else:
+            judged, second = (run, None) if first is None else (first, run)
+            story.verdict = decide(judged, gate, second, waivers)
+        if story.verdict is not None:
+            _save(story, "verdict.json", story.verdict.to_json())
 
 
 def _store(story: Story) -> None:
@@ -232,9 +288,12 @@ _PARTS: dict[Part, tuple[tuple[StageName | None, Callable[[Story], None]], ...]]
     "bench": (
         (None, _check),
         ("build", _build),
+        (None, add_packages),
         (None, _map),
         ("bench", _bench),
         ("gate", _gate),
+        (None, add_trends),
+        (None, add_coverage),
         (None, _store),
     ),
 }
@@ -256,7 +315,9 @@ def _report(story: Story) -> BumpReport:
         story.builds,
         story.verdict,
         bump.base_config.gate,
-        over_budget=_over_budget(story) or (story.map_diff is not None and story.map_diff.blocks),
+        over_budget=_over_budget(story)
+        or (story.map_diff is not None and story.map_diff.blocks)
+        or head_is_lost(story.packages),
         interrupted=story.stop.is_set(),
     )
     return BumpReport(
@@ -272,6 +333,7 @@ def _report(story: Story) -> BumpReport:
         sync=story.sync,
         sync_base=story.sync_base,
         builds=story.builds,
+        packages=story.packages,
         environment=run.head.environment if run else None,
         run_file="run/run.json" if run else None,
         run_summary=run.stopped_because if run else None,
@@ -287,4 +349,7 @@ def _report(story: Story) -> BumpReport:
             map_diff=story.map_diff,
         ),
         exit_code=with_unsaved(exit_code, story.unsaved),
+        coverage=story.coverage,
+        trends=story.trends,
+        closing=story.closing,
     )

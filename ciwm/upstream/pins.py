@@ -41,15 +41,21 @@ def read_pin(repository: Repository, downstream: str, pin: PinConfig) -> Pin:
         return _submodule(repository, downstream, pin.submodule)
     if pin.file is None:
         raise ConfigError("a pin without file, submodule or revision")
-    content = _content(repository, downstream, pin.file)
+    return pin_in(file_at(repository, downstream, pin.file), pin)
+
+
+def pin_in(content: str, pin: PinConfig) -> Pin:
+    """The pin in the text of its file; raises UsageError when it is not there or not one."""
+    path = pin.file or ""
     if pin.package is not None:
-        return Pin(_required(content, pin.package, pin.file), f"{pin.file}: {pin.package}")
+        return Pin(_required(content, pin.package, path), f"{path}: {pin.package}")
     if pin.pattern is not None:
-        return Pin(_matched(content, pin.pattern, pin.file), f"{pin.file}: /{pin.pattern}/")
-    return Pin(_whole(content, pin.file), pin.file)
+        return Pin(_matched(content, pin.pattern, path), f"{path}: /{pin.pattern}/")
+    return Pin(_whole(content, path), path)
 
 
-def _content(repository: Repository, downstream: str, path: str) -> str:
+def file_at(repository: Repository, downstream: str, path: str) -> str:
+    """The text of the file that holds a pin, at a commit; raises UsageError where there is none."""
     plain = path.removeprefix("./")
     found = repository.run("cat-file", "blob", f"{downstream}:{plain}", check=False)
     if found.status != 0:
@@ -166,6 +172,11 @@ def _pinned(specifier: str) -> str:
         return url[1]
     exact = re.fullmatch(r"={2,3}\s*([^\s,*]+)", specifier)
     return exact[1] if exact else ""
+
+
+def is_commit_id(text: str) -> bool:
+    """Whether a pin is written as a commit's id, and not as a tag or a version."""
+    return _SHA.fullmatch(text) is not None
 
 
 def _same(name: str, package: str) -> bool:

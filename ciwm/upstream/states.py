@@ -177,15 +177,15 @@ class _Net:
     def survivors(self, commit: _Ours) -> int:
         """How many of a commit's changes are still part of it; a file may have been renamed."""
         here = self.lines
-        added = sum(len(lines & self._added(path)) for path, lines in commit.added.items())
+        added = sum(  # never a union of all lines: with many files that would take for ever
+            len((lines & here.added.get(path, frozenset())) | (lines & self.anywhere))
+            for path, lines in commit.added.items()
+        )
         removed = sum(
             len(lines & here.removed.get(path, frozenset()))
             for path, lines in commit.removed.items()
         )
         return added + removed + len(commit.whole & here.whole)
-
-    def _added(self, path: str) -> frozenset[bytes]:
-        return self.lines.added.get(path, frozenset()) | self.anywhere
 
 
 def _net(repository: Repository, measured: Measured) -> _Net:

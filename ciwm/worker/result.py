@@ -9,6 +9,8 @@ from typing import Any, Dict, List
 
 from .problem import Problem
 
+INFINITY = math.inf
+
 
 def refuse_unrun(result: Any) -> None:
     """Raise Problem when the step only made a coroutine or generator: nothing ran."""
@@ -34,11 +36,9 @@ def check_tensor(result: Any) -> None:
         raise Problem("invalid", "the step returned a tensor with NaN or infinity in it")
 
 
-def positive_time(value: float, series: str) -> float:
-    """A time that a ratio can be made of; raises Problem for zero, NaN and infinity."""
-    if not 0 < value < math.inf:
-        raise Problem("invalid", f"a step of {series} took {value:g}: too short for the clock")
-    return value
+def refuse_time(value: float, series: str) -> None:
+    """Raise Problem for a time that no ratio can be made of: zero, NaN or infinity."""
+    raise Problem("invalid", f"a step of {series} took {value:g}: too short for the clock")
 
 
 def reported(result: Any, metrics: List[str]) -> Dict[str, float]:

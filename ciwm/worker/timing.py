@@ -5,13 +5,17 @@ from __future__ import annotations
 import gc
 import time
 from types import ModuleType
-from typing import Any, Dict, List, NamedTuple, Optional
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
 
+from .batch import batch_size, batches
+from .cache import flusher
 from .clock import Step, clock_name, make_clock
 from .journal import Journal
+from .once import Once
 from .problem import Problem
-from .result import check_number, check_tensor, positive_time, refuse_unrun, reported
-from .workload import Prepared, prepare
+from .result import INFINITY, check_number, check_tensor, refuse_time, refuse_unrun, reported
+from .warmup import warm_up
+from .workload import prepare
 
 
 class Schedule(NamedTuple):
@@ -23,60 +27,60 @@ class Schedule(NamedTuple):
     time_metric: Optional[str]  # the metric that is the step's own time, if declared
     time_scale: float  # seconds times this is its unit
     reported: List[str]  # metrics the step itself returns
+    warmup_max_s: float = 0.0  # until the level is steady, at most
+    batch: int = 1  # calls a sample; 0: as many as a short step needs
+    flush_cache: bool = False
+    once: Dict[str, float] = {}  # noqa: RUF012  a tuple's default is not shared for writing
 
 
-def run_series(
-    module: ModuleType, name: str, one: Dict[str, Any], schedule: Schedule, journal: Journal
-) -> None:
+class Series(NamedTuple):
+    """What one set of parameters is measured as: its name, how much, where to, and beside whom."""
+
+    name: str
+    schedule: Schedule
+    journal: Journal
+    ranks: Any
+
+
+def run_series(module: ModuleType, name: str, params: Dict[str, Any], whole: Series) -> None:
     """Measure one set of parameters; raises what the workload raises, or Problem."""
-    prepared = prepare(module, name, one["params"])
+    series, schedule, journal, ranks = whole
+    once = Once(schedule.once)
+    prepared = prepare(module, name, params)
     try:
-        _warm_up(prepared.step, one["series"], schedule, journal)
-        _measure(prepared, one["series"], schedule, journal)
+        level = warm_up(prepared.steps, series, schedule, journal, ranks)
+        single = schedule.reported or schedule.flush_cache  # what is lost, or warm, in a batch
+        size = schedule.batch or (1 if single else ranks.first(batch_size(level.step_s)))
+        _measure(batches(prepared.steps, size), size * prepared.calls, whole)
+        for metric, value in once.values(level.first_s).items():
+            journal.add(series, metric, value)
     finally:
         journal.flush()
     prepared.teardown()
 
 
-def _warm_up(step: Step, series: str, schedule: Schedule, journal: Journal) -> None:
-    """Run until both the count and the time are met; a device may come into use meanwhile."""
-    began, done, first_s = time.monotonic(), 0, 0.0
+def _measure(steps: Iterator[Step], size: int, whole: Series) -> None:
+    series, schedule, journal, ranks = whole
     name = clock_name()
     clock = make_clock(name)
-    while done < schedule.warmup_iterations or time.monotonic() - began < schedule.warmup_s:
-        result, seconds = clock.time(step)
-        if done == 0:
-            first_s = seconds
-            refuse_unrun(result)
-        check_number(result)
-        del result
-        done += 1
-        if clock_name() != name:
-            name = clock_name()
-            clock = make_clock(name)
-        journal.tick()
-    journal.write(
-        "warmup",
-        series=series,
-        iterations=done,
-        duration_s=time.monotonic() - began,
-        first_s=first_s,
-    )
-
-
-def _measure(prepared: Prepared, series: str, schedule: Schedule, journal: Journal) -> None:
-    name = clock_name()
-    clock = make_clock(name)
-    journal.write("clock", series=series, clock=name)
+    flush = flusher() if schedule.flush_cache else None
+    journal.write("clock", series=series, clock=name, calls=size)
     gc.collect()
+    timed, keep, tick = clock.time, _keeper(size, series, schedule, journal), journal.tick
     result: Any = None
+    begun_s = time.monotonic()
     for number in range(schedule.iterations):
         del result
-        result, seconds = clock.time(prepared.step)
+        step = next(steps)
+        if flush is not None:
+            flush()
+        ranks.meet()
+        result, seconds = timed(step)
         if number == 0:
             refuse_unrun(result)
-        _keep(result, seconds, series, schedule, journal)
-        journal.tick()
+        keep(result, seconds)
+        tick()
+    journal.write("measured", series=series, begun_s=begun_s, ended_s=time.monotonic())
     check_tensor(result)
     clock.check()
     if clock_name() != name:
@@ -87,12 +91,23 @@ def _measure(prepared: Prepared, series: str, schedule: Schedule, journal: Journ
         )
 
 
-def _keep(result: Any, seconds: float, series: str, schedule: Schedule, journal: Journal) -> None:
-    if result is not None:
-        check_number(result)
-    if schedule.time_metric is not None:
-        value = positive_time(seconds * schedule.time_scale, series)
-        journal.add(series, schedule.time_metric, value)
-    if schedule.reported:
-        for metric, value in reported(result, schedule.reported).items():
-            journal.add(series, metric, value)
+def _keeper(
+    size: int, series: str, schedule: Schedule, journal: Journal
+) -> Callable[[Any, float], None]:
+    """What checks an iteration's result and keeps its time; a fraction of a microsecond."""
+    scale, reports = schedule.time_scale / size, schedule.reported
+    gather = journal.gatherer(series, schedule.time_metric) if schedule.time_metric else None
+
+    def keep(result: Any, seconds: float) -> None:
+        if result is not None:
+            check_number(result)
+        if gather is not None:
+            value = seconds * scale
+            if not 0 < value < INFINITY:
+                refuse_time(value, series)
+            gather(value)
+        if reports:
+            for metric, number in reported(result, reports).items():
+                journal.add(series, metric, number)
+
+    return keep

@@ -5,7 +5,12 @@
 `step(**params)` is. A `teardown` there is called at the end with the arguments of `step`.
 
 `file.py:Class.step` is a method. `Class(**params)` is made once, untimed, and `.step()` is timed;
-its `teardown()`, if it has one, is called at the end.
+its `teardown()`, if it has one, is called at the end. An object that does its work several times a
+step says how often in `calls_per_step`; times are those of one.
+
+With an `inputs` beside the step (`inputs(state)` after a setup, `inputs(**params)` without, or a
+method of the class), what it returns is gone through round by round: each call of the step gets the
+next one as its last positional argument.
 
 A step returns nothing, or a number or tensor that must be finite, or a mapping of metric to number.
 """
@@ -14,19 +19,26 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import itertools
 import os
 import sys
 from types import ModuleType
-from typing import Any, Callable, Dict, NamedTuple, Optional
+from typing import Any, Callable, Dict, Iterator, NamedTuple, Optional, Tuple
 
 from .problem import Problem
 
 
 class Prepared(NamedTuple):
-    """A step ready to be called without arguments, and what ends it."""
+    """Steps without end, ready to be called without arguments, and what ends them."""
 
-    step: Callable[[], Any]
+    steps: Iterator[Callable[[], Any]]
     teardown: Callable[[], Any]
+    calls: int = 1  # of the work in one step: a time is divided by it
+
+    @property
+    def step(self) -> Callable[[], Any]:
+        """The next step, for whoever calls it but once, or always with the same input."""
+        return next(self.steps)
 
 
 def load_module(path: str) -> ModuleType:
@@ -62,7 +74,16 @@ def prepare(module: ModuleType, name: str, params: Dict[str, Any]) -> Prepared:
     if not isinstance(holder, type):
         raise Problem("failed", f"{holder_name} in {module.__file__} is not a class")
     made = holder(**params)
-    return Prepared(_found(made, step_name), getattr(made, "teardown", _nothing))
+    step, inputs = _found(made, step_name), getattr(made, "inputs", None)
+    teardown = getattr(made, "teardown", _nothing)
+    return Prepared(_rotated(step, inputs, ()), teardown, _calls(made))
+
+
+def _calls(made: Any) -> int:
+    calls = getattr(made, "calls_per_step", 1)
+    if not isinstance(calls, int) or isinstance(calls, bool) or calls < 1:
+        raise Problem("invalid", f"calls_per_step is {calls!r}, not a count")
+    return calls
 
 
 def _prepare_function(module: ModuleType, step: Any, params: Dict[str, Any]) -> Prepared:
@@ -70,11 +91,24 @@ def _prepare_function(module: ModuleType, step: Any, params: Dict[str, Any]) -> 
         raise Problem("failed", f"{step.__name__} is a class: name its method too, as Class.step")
     setup: Optional[Callable[..., Any]] = getattr(module, "setup", None)
     teardown: Callable[..., Any] = getattr(module, "teardown", _nothing)
+    inputs: Optional[Callable[..., Any]] = getattr(module, "inputs", None)
     if setup is not None and setup is not step:
         state = setup(**params)
-        return Prepared(functools.partial(step, state), functools.partial(teardown, state))
-    ready = functools.partial(step, **params) if params else step
-    return Prepared(ready, functools.partial(teardown, **params))
+        return Prepared(_rotated(step, inputs, (state,)), functools.partial(teardown, state))
+    if params:
+        step = functools.partial(step, **params)
+        inputs = functools.partial(inputs, **params) if inputs is not None else None
+    return Prepared(_rotated(step, inputs, ()), functools.partial(teardown, **params))
+
+
+def _rotated(step: Any, inputs: Optional[Callable[..., Any]], given: Tuple[Any, ...]) -> Any:
+    """The step with each of its inputs, round by round; made beforehand, at no cost to the call."""
+    if inputs is None:
+        return itertools.repeat(functools.partial(step, *given) if given else step)
+    each = list(inputs(*given))
+    if not each:
+        raise Problem("failed", "inputs gave nothing to call the step with")
+    return itertools.cycle([functools.partial(step, *given, one) for one in each])
 
 
 def _found(holder: Any, dotted: str) -> Any:

@@ -2,20 +2,25 @@
 
 python tests/bench/drift.py time  PLUGIN UPSTREAM --plugin REV --old REV --new REV [--package NAME]
 python tests/bench/drift.py bumps PLUGIN UPSTREAM
+python tests/bench/drift.py releases FOLDER CSV
 
 PLUGIN and UPSTREAM are clones, bare or not. `time` reports once with an empty cache and once with a
 full one, and compares both with `ast.parse` of the files that have to be read; the limit is 15 s
 of CPU. `bumps` takes six pin bumps of vllm-ascend whose messages name the upstream changes they
 follow, and looks for those in the report on the commit before; exit code 1 when fewer than 8 of 10
-are found, or the bump that blames nothing has more than one hard finding.
+are found, or the bump that blames nothing has more than one hard finding. `releases` writes the
+findings of two releases of vllm-ascend, each against the next vLLM, as CSV; FOLDER holds the
+source distributions of all of them, unpacked (vllm_ascend-0.13.0, vllm-0.13.0, vllm-0.14.0, ...).
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,6 +40,8 @@ BUMPS = (
     ("ac1c2cd9ac6f", "b1068903", "52d0cb84", ("e6750d0b1", "6160ba415")),
 )
 WANTED, HARD_AT_MOST = 8, 1
+RELEASES = (("0.13.0", "0.14.0"), ("0.18.0", "0.19.0"))  # the pin is the plugin's own version
+COLUMNS = ("kind", "severity", "symbol", "upstream", "use")
 
 
 def report(
@@ -42,16 +49,24 @@ def report(
 ) -> Any:
     """The report as a user would get it; revisions are plugin, old pin and target."""
     plugin, old, new = revisions
+    pin = f'revision = "{old}"'
+    return told(repositories, pin, (new, "--downstream", plugin), cache, package)
+
+
+def told(
+    repositories: tuple[str, str], pin: str, arguments: tuple[str, ...], cache: str, package: str
+) -> Any:
+    """The record for a pin as TOML; `repositories` are the plugin's and upstream's."""
     upstream = json.dumps(str(Path(repositories[1]).resolve()))
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as config:
         config.write(
             f'[upstream]\nstyle = "plugin"\nrepository = {upstream}\npackage = "{package}"\n'
-            f'pin = {{ revision = "{old}" }}\n'
+            f"pin = {{ {pin} }}\n"
         )
         config.flush()
-        command = [sys.executable, "-m", "ciwm", "-C", repositories[0], "sync-report", new]
+        command = [sys.executable, "-m", "ciwm", "-C", repositories[0], "sync-report"]
         done = subprocess.run(
-            [*command, "--json", "--quiet", "--downstream", plugin, "--config", config.name],
+            [*command, *arguments, "--json", "--quiet", "--config", config.name],
             env={**os.environ, "PYTHONPATH": str(ROOT), "CIWM_CACHE_DIR": cache},
             stdout=subprocess.PIPE,
             check=True,
@@ -144,12 +159,38 @@ def found_again(chosen: argparse.Namespace) -> bool:
     return hits >= WANTED and control <= HARD_AT_MOST
 
 
+def written(folder: Path, file: Path) -> bool:
+    """Write the findings of both releases."""
+    with tempfile.TemporaryDirectory(prefix="ciwm-bench-") as scratch, file.open("w") as page:
+        rows = csv.writer(page, lineterminator="\n")
+        rows.writerow(("plugin", "target", *COLUMNS, "uses", "only_in_tests", "detail"))
+        for release, target in RELEASES:
+            plugin = Path(scratch, release)
+            shutil.copytree(folder / f"vllm_ascend-{release}", plugin, symlinks=True)
+            shutil.rmtree(plugin / ".git", ignore_errors=True)
+            for arguments in (
+                ("init", "-q"),
+                ("add", "--all", "--force"),
+                ("commit", "-q", "-m", "plugin"),
+            ):
+                git(str(plugin), "-c", "user.name=t", "-c", "user.email=t@localhost", *arguments)
+            pin = f"folder = {json.dumps(str((folder / f'vllm-{release}').resolve()))}"
+            repositories = str(plugin), str(folder / f"vllm-{target}")
+            drift = told(repositories, pin, (), f"{scratch}/cache", "vllm")["drift"]
+            for each in drift:
+                more = each["use_count"], "yes" if each["in_tests"] else "no", each["detail"]
+                rows.writerow((release, target, *(each[name] for name in COLUMNS), *more))
+            hard = sum(each["severity"] == "hard" for each in drift)
+            print(f"{release} against {target}: {hard} hard, {len(drift) - hard} soft")
+    return True
+
+
 def main() -> int:
     """Measure or look for known breaks; see the module's text."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("what", choices=("time", "bumps"))
+    parser.add_argument("what", choices=("time", "bumps", "releases"))
     parser.add_argument("plugin_repository")
     parser.add_argument("upstream")
     parser.add_argument("--plugin", default="HEAD")
@@ -157,6 +198,8 @@ def main() -> int:
     parser.add_argument("--new", default="HEAD")
     parser.add_argument("--package", default="vllm")
     chosen = parser.parse_args()
+    if chosen.what == "releases":
+        return 0 if written(Path(chosen.plugin_repository), Path(chosen.upstream)) else 1
     good = measured(chosen) if chosen.what == "time" else found_again(chosen)
     return 0 if good else 1
 

@@ -1,25 +1,41 @@
 """A real `ciwm bench` and `ciwm gate` on a C kernel and a torch step, with planted slowdowns.
 
-python -m tests.bench.planted [WORKLOAD ...]      (kernel and torch; ten minutes, most of it torch)
+python -m tests.bench.planted RESULTS.jsonl [--seeds N] [--minutes M] [--quiet] [WORKLOAD ...]
 
-Head does 0, 2, 3, 5 or 10 % more of the same work. Prints what the gate says, and how many
-launches a side it took, for docs/measured/gate.md.
+Head does 0, 3, 5 or 10 % more of the same work, N times each with another seed, while a second
+process loads the machine (not with --quiet). Every result is a line of RESULTS.jsonl at once; what
+is there already is not run again, and none is begun that would not end within M minutes: call it
+until it says that nothing is left. Prints the table for docs/measured/gate.md.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import io
 import json
 import os
 import sys
 import tempfile
+import time
+from collections import Counter
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from statistics import fmean, median
+from typing import TYPE_CHECKING
 
 from ciwm.cli import run as ciwm
+from tests.bench.rivals.collect import loaded
 from tests.fork import git, new_fork
 
-PLANTED = (0, 2, 3, 5, 10)
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from tests.fork import Fork
+
+WORKLOADS = ("kernel", "torch")
+PLANTED = (0, 3, 5, 10)
+LONGEST_S = 240.0  # of one run, where none is known yet
 KERNEL = """
 double work(long units) {
     double sum = 0;
@@ -63,33 +79,137 @@ FILES = {
 }
 
 
-def planted(folder: Path, workload: str) -> list[tuple[int, str, int, float]]:
-    """Percent planted, outcome, launches a side and ratio seen, for each slowdown."""
-    fork = new_fork(folder)
-    fork.commit(FILES)
+@dataclass(frozen=True)
+class Result:
+    """What the gate said of one run: `seen` is head/base, None where nothing was compared."""
+
+    workload: str
+    percent: int
+    seed: int
+    outcome: str
+    launches: int
+    seen: float | None
+    took_s: float
+
+    @property
+    def key(self) -> tuple[int, str, int]:
+        """What identifies it."""
+        return (self.seed, self.workload, self.percent)
+
+
+def read_results(path: Path) -> list[Result]:
+    """The results so far; a last line that a kill left unfinished does not count."""
     found = []
-    for percent in PLANTED:
-        git(fork.path, "switch", "-q", "-C", "head", "main")
-        fork.commit({"framework/__init__.py": f"UNITS = {100 + percent}\n# {percent}\n"})
-        out = fork.runs / f"{workload}-{percent}"
-        options = ["-C", str(fork.path), "bench", "main", "head", "-w", workload]
-        with contextlib.redirect_stdout(io.StringIO()):
-            if ciwm([*options, "--out", str(out)]) != 0:
-                raise SystemExit(f"the bench of {workload} +{percent} % did not run")
-        told = io.StringIO()
-        with contextlib.redirect_stdout(told):
-            ciwm(["-C", str(fork.path), "gate", str(out), "--json"])
-        (series,) = json.loads(told.getvalue())["series"]
-        found.append((percent, series["outcome"], series["launches"]["base"], series["ratio"]))
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        with contextlib.suppress(ValueError, TypeError):
+            found.append(Result(**json.loads(line)))
     return found
 
 
+def missing(
+    done: Sequence[Result], workloads: Sequence[str], seeds: int
+) -> Iterator[tuple[int, str, int]]:
+    """Seed, workload and percent of what was not run yet; every size once before any twice."""
+    have = {one.key for one in done}
+    for seed in range(1, seeds + 1):
+        for workload in workloads:
+            for percent in PLANTED:
+                if (seed, workload, percent) not in have:
+                    yield seed, workload, percent
+
+
+def measured(fork: Fork, seed: int, workload: str, percent: int) -> Result:
+    """Bench and gate one head; raises SystemExit where the bench itself does not run."""
+    began = time.monotonic()
+    out = fork.runs / f"{workload}-{percent}-{seed}"
+    options = ["-C", str(fork.path), "bench", "main", f"head{percent}", "-w", workload]
+    with contextlib.redirect_stdout(io.StringIO()):
+        if ciwm([*options, "--seed", str(seed), "--out", str(out)]) != 0:
+            raise SystemExit(f"the bench of {workload} +{percent} % did not run: try again")
+    told = io.StringIO()
+    with contextlib.redirect_stdout(told):
+        ciwm(["-C", str(fork.path), "gate", str(out), "--json"])
+    (series,) = json.loads(told.getvalue())["series"]
+    return Result(
+        workload=workload,
+        percent=percent,
+        seed=seed,
+        outcome=series["outcome"],
+        launches=series["launches"]["base"],
+        seen=series["ratio"],
+        took_s=time.monotonic() - began,
+    )
+
+
+def collect(path: Path, workloads: Sequence[str], seeds: int, minutes: float) -> int:
+    """Run what is missing as long as there is time, a line each; how many are left."""
+    ends, done = time.monotonic() + 60 * minutes, read_results(path)
+    with tempfile.TemporaryDirectory() as scratch:
+        os.environ["CIWM_CACHE_DIR"] = f"{scratch}/cache"
+        fork = new_fork(Path(scratch))
+        fork.commit(FILES)
+        for percent in PLANTED:
+            git(fork.path, "switch", "-q", "-C", f"head{percent}", "main")
+            fork.commit({"framework/__init__.py": f"UNITS = {100 + percent}\n# {percent}\n"})
+        for seed, workload, percent in missing(done, workloads, seeds):
+            longest_s = max((one.took_s for one in done), default=LONGEST_S)
+            if time.monotonic() + longest_s > ends:
+                break
+            result = measured(fork, seed, workload, percent)
+            done.append(result)
+            with path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(asdict(result)) + "\n")
+            print(f"{workload} +{percent} % seed {seed}: {result.outcome}", file=sys.stderr)
+    return sum(1 for _ in missing(done, workloads, seeds))
+
+
+def table(results: Sequence[Result]) -> str:
+    """A row for each workload and size: how often which outcome, launches a side, what was seen."""
+    lines = [
+        "| workload | planted | runs | blocked | passed | undecided | launches a side | seen |",
+        "|--|--|--|--|--|--|--|--|",
+    ]
+    for workload in dict.fromkeys(one.workload for one in results):
+        for percent in PLANTED:
+            own = [one for one in results if (one.workload, one.percent) == (workload, percent)]
+            if own:
+                lines.append(f"| {workload} | {_row(percent, own)} |")
+    return "\n".join(lines)
+
+
+def _row(percent: int, own: Sequence[Result]) -> str:
+    outcomes = Counter(one.outcome for one in own)
+    passed = outcomes["unchanged"] + outcomes["improved"]
+    blocked = len(own) - passed - outcomes["inconclusive"] - outcomes["void"]
+    undecided = f"{outcomes['inconclusive']}" + (
+        f" (and {outcomes['void']} void)" if outcomes["void"] else ""
+    )
+    seen = sorted(100 * (one.seen - 1) for one in own if one.seen is not None)
+    ends = f"{median(seen):+.1f} % ({seen[0]:+.1f} to {seen[-1]:+.1f})" if seen else "-"
+    launches = f"{fmean(one.launches for one in own):.1f}"
+    planted = f"+{percent} %" if percent else "none"
+    return " | ".join(
+        (planted, str(len(own)), str(blocked), str(passed), undecided, launches, ends)
+    )
+
+
+def main() -> None:
+    """Read the command line, run a piece, and print the table of all pieces."""
+    parser = argparse.ArgumentParser(prog="python -m tests.bench.planted")
+    parser.add_argument("results", type=Path)
+    parser.add_argument("workloads", nargs="*", default=list(WORKLOADS), metavar="WORKLOAD")
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--minutes", type=float, default=9.0)
+    parser.add_argument("--quiet", action="store_true", help="no second process")
+    asked = parser.parse_intermixed_args()
+    unknown = set(asked.workloads) - set(WORKLOADS)
+    if unknown:
+        parser.error(f"no workload {unknown.pop()!r}: there are {', '.join(WORKLOADS)}")
+    with contextlib.nullcontext() if asked.quiet else loaded():
+        left = collect(asked.results, asked.workloads, asked.seeds, asked.minutes)
+    print(table(read_results(asked.results)))
+    print(f"{left} runs left: call it again" if left else "nothing left", file=sys.stderr)
+
+
 if __name__ == "__main__":
-    names = sys.argv[1:] or ["kernel", "torch"]
-    print("| workload | planted | outcome | launches a side | seen |\n|--|--|--|--|--|")
-    for name in names:
-        with tempfile.TemporaryDirectory() as scratch:
-            os.environ["CIWM_CACHE_DIR"] = f"{scratch}/cache"
-            for percent, outcome, launches, ratio in planted(Path(scratch), name):
-                seen = f"{100 * (ratio - 1):+.1f} %"
-                print(f"| {name} | +{percent} % | {outcome} | {launches} | {seen} |", flush=True)
+    main()

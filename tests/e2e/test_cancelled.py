@@ -145,7 +145,11 @@ def test_a_cancelled_job_ends_in_time_and_what_it_measured_is_kept_and_posted(
     assert not job.run.complete
     (check,) = github.checks(runner.head)
     assert (check["status"], check["conclusion"]) == ("completed", "failure")
-    assert "cancelled" in (tmp_path / "job.md").read_text()
+    told = (tmp_path / "job.md").read_text()
+    assert "cancelled" in told
+    assert "left no message" not in told
+    stages = {stage.name: stage.status for stage in job.report.stages}
+    assert (stages["bench"], stages["gate"]) == ("interrupted", "done")
     assert left_of(tmp_path) == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from ciwm.demo.repositories import BASE, HEAD
 from tests.e2e.conftest import ROOT, Downstream, git
+from tests.github_bed.state import READ_WRITE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,6 +187,33 @@ def test_each_event_has_its_comment_check_store_and_exit_code(scene: Scene, row:
     assert found == ([expected.check] if expected.check else []), done.log
     assert len(scene.github.comments(scene.pull.number)) == expected.comments
     assert scene.kept == expected.kept
+
+
+def test_a_push_proposes_to_take_out_a_waiver_that_is_over(scene: Scene) -> None:
+    text = (
+        '[[waiver]]\nseries = "launches"\nceiling = "8%"\nreason = "r"\nauthor = "a"\n'
+        'issue = "#1"\nexpires = 2020-01-31\n'
+    )
+    git(scene.downstream.path, "switch", "-q", HEAD)
+    before = scene.sha(HEAD)
+    for name, content in (("ciwm-waivers.toml", text), ("NOTES.md", "Again.\n")):
+        before = scene.sha(HEAD)
+        (scene.downstream.path / name).write_text(content)
+        scene.downstream.commit(f"Write {name}")
+    path = f"/repos/{scene.github.repository}/contents/ciwm-waivers.toml"
+    sent = {"message": "m", "content": base64.b64encode(text.encode()).decode()}
+    scene.github.proxy.emulator.json("PUT", path, sent)
+    token = scene.github.make_token(permissions={**READ_WRITE, "contents": "write"})
+    after = scene.github.branch("main", scene.sha(HEAD))
+    done = scene("push", scene.github.push_event(before, after), token=token)
+    assert done.rc == 0, done.log
+    assert "it expired on 2020-01-31" in done.summary
+    told = [one.message for one in done.annotations if one.level == "notice"]
+    assert any(line.startswith("waivers that are over: ") for line in told), done.log
+    pulls = scene.github.proxy.emulator.json("GET", f"/repos/{scene.github.repository}/pulls")
+    assert [one["title"] for one in pulls if one["head"]["ref"].startswith("ciwm/close")] == [
+        "Close waivers that are over"
+    ]
 
 
 def test_an_unknown_command_is_one_line(scene: Scene) -> None:

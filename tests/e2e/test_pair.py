@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 ACTIONS = Path(__file__).parent / "actions"
 CHECKOUT = "actions/checkout@08c6903cd8c0fde910a37f88322edcfb5dd907a8"
+DOWNLOAD = "actions/download-artifact@d3f86a106a0bac45b974a628896c90dbdf5c8093"
 UPLOAD = "actions/upload-artifact@ea165f8d65b6e75b540449e92b4886f43607fa02"
 CALLERS = {
     "compare.yml": """\
@@ -70,6 +72,7 @@ class Pair:
             **self.github.environment(token),
             "CIWM_SOURCES": str(ROOT),
             "ARTIFACTS": str(self.artifacts),
+            "DOWNSTREAM": str(self.downstream.path),
         }
         return self.act(
             name,
@@ -77,7 +80,11 @@ class Pair:
             event=event,
             token=token,
             env=environment,
-            actions={CHECKOUT: ACTIONS / "checkout", UPLOAD: ACTIONS / "upload-artifact"},
+            actions={
+                CHECKOUT: ACTIONS / "checkout",
+                UPLOAD: ACTIONS / "upload-artifact",
+                DOWNLOAD: ACTIONS / "download-artifact",
+            },
             arguments=("--var", f"EXECUTABLE={self.executable}"),
         )
 
@@ -149,6 +156,36 @@ def test_a_forks_pull_request_is_measured_without_rights_and_posted_by_the_trust
     (edited,) = github.comments(pull.number)
     assert edited["id"] == comment["id"]
     assert "untrusted" not in edited["body"]
+
+
+def test_the_runs_of_two_devices_are_merged_and_posted_as_one(
+    pair: Pair, github: GitHubBed
+) -> None:
+    callers = pair.downstream.path / ".github" / "workflows"
+    devices = [{"label": label, "runs-on": "ubuntu-latest"} for label in ("big", "small")]
+    with_devices = f"    with:\n      devices: '{json.dumps(devices)}'\n"
+    (callers / "compare.yml").write_text(
+        CALLERS["compare.yml"].replace("    with:\n", with_devices)
+    )
+    pair.downstream.commit("Measure on two devices")
+    pull = opened(pair)
+    measured = pair.measure(pull)
+    assert (pair.artifacts / "ciwm.zip").is_file(), measured.log
+    with zipfile.ZipFile(pair.artifacts / "ciwm.zip") as packed:
+        report = json.loads(packed.read("report.json"))
+        run = json.loads(packed.read("run/run.json"))
+    assert [shard["label"] for shard in run["plan"]["shards"]] == ["big", "small"], measured.log
+    assert run["plan"]["family_size"] == len(run["plan"]["family"])
+    named = {one["series"].rpartition("@")[2] for one in report["verdict"]["series"]}
+    assert named == {"big", "small"}
+    assert "@small" in measured.summary
+
+    posted = pair.publish(github.runs.event(pull, conclusion="failure"))
+    assert posted.rc == 0, posted.log
+    (comment,) = github.comments(pull.number)
+    assert "@small" in comment["body"]
+    (check,) = github.checks(pull.head_sha)
+    assert check["name"] == "ciwm"
 
 
 def test_the_preview_measures_with_a_read_only_token_and_keeps_one_issue(

@@ -8,26 +8,53 @@
  *   driver 590.12              driver version
  *   0.name NVIDIA H200         of card 0: name, uuid, mig_uuid, memory, mig_memory (bytes),
  *                              sm_clock, memory_clock (MHz), power_limit (mW), ecc, mig (0, 1)
+ *   0.sm_now 1755              what it does now: sm_now, memory_now (MHz), temperature (C),
+ *                              power (mW), busy (percent), used (bytes), reasons (a bit mask),
+ *                              pids (numbers), corrected, uncorrected (counts of ECC errors)
+ *   0.pcie 5 16                generation and width; 0.nvlinks 18: how many are up
+ *   ancestor 30                nvmlGpuTopologyLevel_t of any two cards
+ *   0.xid 79                   its event queue: each call takes the next of the numbers, once
+ *   log /path                  where "lock CARD MIN MAX" and "reset CARD" are appended
  *   fail.nvmlInitWithFlags 18  a function that answers with an nvmlReturn_t
  *   1.fail.nvmlDeviceGetUUID 15
+ *   0.hang.nvmlDeviceGetPowerUsage 1     a function that does not return while this stands
  *
- * A figure that is not in the file is "not supported", as on cards that lack it.
+ * With FAKE_NVML_FROZEN the file is read once. A figure that is not in the file is "not supported", as on cards that lack it.
  */
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <nvml.h>
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MIG_HANDLES = 1000, KEY = 128, VALUE = 256 };
 
 static int initialised;
 
+/* The state: read anew each time or, for benchmarks under FAKE_NVML_FROZEN, once. */
+static FILE *state(void)
+{
+    static char text[1 << 16];
+    static size_t length;
+    const char *path = getenv("FAKE_NVML_STATE");
+    FILE *file;
+
+    if (length)
+        return fmemopen(text, length, "r");
+    file = path ? fopen(path, "r") : NULL;
+    if (file && getenv("FAKE_NVML_FROZEN")) {
+        length = fread(text, 1, sizeof text, file);
+        rewind(file);
+    }
+    return file;
+}
+
 static int lookup(const char *key, char *value, size_t size)
 {
-    const char *path = getenv("FAKE_NVML_STATE");
-    FILE *file = path ? fopen(path, "r") : NULL;
+    FILE *file = state();
     char line[KEY + VALUE], name[KEY], text[VALUE];
     int found = 0;
 
@@ -76,6 +103,9 @@ static nvmlReturn_t card_fails(nvmlDevice_t device, const char *function)
 
     if (result != NVML_SUCCESS)
         return result;
+    snprintf(key, sizeof key, "%u.hang.%s", card_of(device), function);
+    while (failure(key))
+        usleep(10000);
     snprintf(key, sizeof key, "%u.fail.%s", card_of(device), function);
     return failure(key);
 }
@@ -222,6 +252,8 @@ nvmlReturn_t nvmlDeviceGetMemoryInfo(nvmlDevice_t device, nvmlMemory_t *memory)
     memset(memory, 0, sizeof *memory);
     if (result == NVML_SUCCESS)
         result = figure_of(device, is_mig(device) ? "mig_memory" : "memory", &memory->total);
+    if (result == NVML_SUCCESS)
+        figure_of(device, "used", &memory->used);
     return result;
 }
 
@@ -254,5 +286,213 @@ nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current,
     nvmlReturn_t result = small_figure(device, "nvmlDeviceGetMigMode", "mig", current);
 
     *pending = *current;
+    return result;
+}
+
+nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type,
+                                    unsigned int *clock_mhz)
+{
+    const char *what = type == NVML_CLOCK_MEM ? "memory_now" : "sm_now";
+
+    return small_figure(device, "nvmlDeviceGetClockInfo", what, clock_mhz);
+}
+
+nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device, nvmlTemperatureSensors_t sensor,
+                                      unsigned int *temperature_c)
+{
+    (void)sensor;
+    return small_figure(device, "nvmlDeviceGetTemperature", "temperature", temperature_c);
+}
+
+nvmlReturn_t nvmlDeviceGetPowerUsage(nvmlDevice_t device, unsigned int *power_mw)
+{
+    return small_figure(device, "nvmlDeviceGetPowerUsage", "power", power_mw);
+}
+
+nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t *utilisation)
+{
+    utilisation->memory = 0;
+    return small_figure(device, "nvmlDeviceGetUtilizationRates", "busy", &utilisation->gpu);
+}
+
+nvmlReturn_t nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t device,
+                                                    unsigned long long *reasons)
+{
+    nvmlReturn_t result = card_fails(device, "nvmlDeviceGetCurrentClocksEventReasons");
+
+    return result == NVML_SUCCESS ? figure_of(device, "reasons", reasons) : result;
+}
+
+nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int *count,
+                                                     nvmlProcessInfo_t *infos)
+{
+    char value[VALUE];
+    unsigned int found = 0, room = *count;
+    nvmlReturn_t result = card_fails(device, "nvmlDeviceGetComputeRunningProcesses_v3");
+
+    if (result == NVML_SUCCESS)
+        result = text_of(card_of(device), "pids", value, sizeof value);
+    if (result != NVML_SUCCESS)
+        return result;
+    for (char *word = strtok(value, " "); word; word = strtok(NULL, " "), found++) {
+        if (found < room) {
+            memset(&infos[found], 0, sizeof infos[found]);
+            infos[found].pid = (unsigned)atoi(word);
+        }
+    }
+    *count = found;
+    return found > room ? NVML_ERROR_INSUFFICIENT_SIZE : NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device, nvmlMemoryErrorType_t kind,
+                                         nvmlEccCounterType_t counter, unsigned long long *errors)
+{
+    const char *what = kind == NVML_MEMORY_ERROR_TYPE_CORRECTED ? "corrected" : "uncorrected";
+    nvmlReturn_t result = card_fails(device, "nvmlDeviceGetTotalEccErrors");
+
+    (void)counter;
+    return result == NVML_SUCCESS ? figure_of(device, what, errors) : result;
+}
+
+/* An event set is the handle of the one card that registered with it; XIDs that were handed out
+ * are counted, so that each of the file is raised once. */
+static nvmlDevice_t registered;
+static int raised;
+
+nvmlReturn_t nvmlEventSetCreate(nvmlEventSet_t *set)
+{
+    *set = (nvmlEventSet_t)&registered;
+    return fails("nvmlEventSetCreate");
+}
+
+nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device, unsigned long long types,
+                                      nvmlEventSet_t set)
+{
+    (void)types;
+    (void)set;
+    registered = device;
+    return card_fails(device, "nvmlDeviceRegisterEvents");
+}
+
+nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set, nvmlEventData_t *data, unsigned int timeout_ms)
+{
+    char value[VALUE];
+    int number = 0;
+    nvmlReturn_t result = card_fails(registered, "nvmlEventSetWait_v2");
+
+    (void)set;
+    (void)timeout_ms;
+    if (result != NVML_SUCCESS)
+        return result;
+    if (text_of(card_of(registered), "xid", value, sizeof value) != NVML_SUCCESS)
+        return NVML_ERROR_TIMEOUT;
+    for (char *word = strtok(value, " "); word; word = strtok(NULL, " "), number++) {
+        if (number == raised) {
+            raised++;
+            memset(data, 0, sizeof *data);
+            data->device = registered;
+            data->eventType = nvmlEventTypeXidCriticalError;
+            data->eventData = strtoull(word, NULL, 0);
+            return NVML_SUCCESS;
+        }
+    }
+    return NVML_ERROR_TIMEOUT;
+}
+
+static void log_line(const char *text)
+{
+    char path[VALUE];
+    int file;
+
+    if (!lookup("log", path, sizeof path))
+        return;
+    file = open(path, O_WRONLY | O_APPEND | O_CREAT, 0644);
+    if (file >= 0) {
+        if (write(file, text, strlen(text)) < 0)
+            perror("nvml stand-in");
+        close(file);
+    }
+}
+
+nvmlReturn_t nvmlDeviceSetGpuLockedClocks(nvmlDevice_t device, unsigned int min_mhz,
+                                          unsigned int max_mhz)
+{
+    char line[KEY];
+    nvmlReturn_t result = card_fails(device, "nvmlDeviceSetGpuLockedClocks");
+
+    snprintf(line, sizeof line, "lock %u %u %u\n", card_of(device), min_mhz, max_mhz);
+    if (result == NVML_SUCCESS)
+        log_line(line);
+    return result;
+}
+
+nvmlReturn_t nvmlDeviceResetGpuLockedClocks(nvmlDevice_t device)
+{
+    char line[KEY];
+    nvmlReturn_t result = card_fails(device, "nvmlDeviceResetGpuLockedClocks");
+
+    snprintf(line, sizeof line, "reset %u\n", card_of(device));
+    if (result == NVML_SUCCESS)
+        log_line(line);
+    return result;
+}
+
+static nvmlReturn_t pcie(nvmlDevice_t device, const char *function, int second, unsigned int *figure)
+{
+    char value[VALUE];
+    unsigned int both[2] = {0, 0};
+    nvmlReturn_t result = card_fails(device, function);
+
+    if (result == NVML_SUCCESS)
+        result = text_of(card_of(device), "pcie", value, sizeof value);
+    if (result == NVML_SUCCESS && sscanf(value, "%u %u", &both[0], &both[1]) == 2)
+        *figure = both[second];
+    return result;
+}
+
+nvmlReturn_t nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t device, unsigned int *generation)
+{
+    return pcie(device, "nvmlDeviceGetMaxPcieLinkGeneration", 0, generation);
+}
+
+nvmlReturn_t nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t device, unsigned int *width)
+{
+    return pcie(device, "nvmlDeviceGetMaxPcieLinkWidth", 1, width);
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link,
+                                      nvmlEnableState_t *active)
+{
+    unsigned int up = 0;
+    nvmlReturn_t result = small_figure(device, "nvmlDeviceGetNvLinkState", "nvlinks", &up);
+
+    *active = link < up ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
+    return result;
+}
+
+nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t one, nvmlDevice_t other,
+                                    nvmlGpuP2PCapsIndex_t capability, nvmlGpuP2PStatus_t *status)
+{
+    unsigned int up = 0;
+    nvmlReturn_t result = card_fails(one, "nvmlDeviceGetP2PStatus");
+
+    (void)other;
+    small_figure(one, "nvmlDeviceGetP2PStatus", "nvlinks", &up);
+    *status = capability == NVML_P2P_CAPS_INDEX_NVLINK && up
+                  ? NVML_P2P_STATUS_OK : NVML_P2P_STATUS_NOT_SUPPORTED;
+    return result;
+}
+
+nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t one, nvmlDevice_t other,
+                                                 nvmlGpuTopologyLevel_t *level)
+{
+    char value[VALUE];
+    nvmlReturn_t result = card_fails(one, "nvmlDeviceGetTopologyCommonAncestor");
+
+    (void)other;
+    if (result == NVML_SUCCESS && !lookup("ancestor", value, sizeof value))
+        return NVML_ERROR_NOT_SUPPORTED;
+    if (result == NVML_SUCCESS)
+        *level = (nvmlGpuTopologyLevel_t)atoi(value);
     return result;
 }

@@ -6,7 +6,8 @@ import itertools
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import quote
 
 from tests.github_bed.emulator import MAINTAINER, ORGANISATION
 from tests.github_bed.state import READ_ONLY, READ_WRITE, Fault, FaultKind, Kind, Permission, Token
@@ -70,6 +71,9 @@ class GitHubBed:
         value = {"job": "ghs", "app": "ghs", "pat": "ghp"}[kind] + f"_bed{number:033d}"
         scope = self.repository if kind == "job" else ""
         granted = permissions or READ_WRITE
+        if granted.get("contents") == "write":  # emulate asks accounts for it, and not tokens
+            path = f"/repos/{self.repository}/collaborators/{quote(login)}"
+            self.proxy.emulator.json("PUT", path, {"permission": "push"})
         made = Token(value, login, kind, granted, viewer or login, scope)
         self.proxy.state.tokens[value] = made
         return value
@@ -241,6 +245,28 @@ class GitHubBed:
             "repository": self.proxy.json("GET", path, None),
             "sender": said["user"],
         }
+
+    def comment_event(self, number: int, body: str, login: str = MAINTAINER) -> dict[str, Any]:
+        """Somebody comments on a pull request; the payload GitHub would send of it."""
+        comment = self.comment(number, body, login)
+        path = f"/repos/{self.repository}"
+        said = self.proxy.json("GET", f"{path}/issues/comments/{comment}", None)
+        pull = self.proxy.json("GET", f"{path}/pulls/{number}", None)
+        return {
+            "action": "created",
+            "issue": {"number": number, "pull_request": {"url": pull["url"]}},
+            "comment": {**said, "author_association": "OWNER"},
+            "repository": self.proxy.json("GET", path, None),
+            "sender": said["user"],
+        }
+
+    def may(self, login: str, access: Permission | Literal["admin"]) -> None:
+        """What somebody may do in this repository; read, where nothing is said."""
+        self.proxy.state.access[(self.repository, login)] = access
+
+    def reactions(self, comment: int) -> list[str]:
+        """The reactions on a comment."""
+        return [content for _, content in self.proxy.state.reactions.get(comment, [])]
 
     def push_event(self, before: str, after: str, branch: str = "main") -> dict[str, Any]:
         """The payload of a push."""

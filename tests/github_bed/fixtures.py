@@ -48,7 +48,7 @@ def github(github_server: Proxy) -> Iterator[GitHubBed]:
     state.exchanges.clear()
     state.violations.clear()
     state.artifact_folder = None
-    for kept in (state.artifacts, state.reviews, state.pinned):
+    for kept in (state.artifacts, state.reviews, state.pinned, state.listed_runs, state.reruns):
         kept.clear()
     yield bed
     bed.behave()

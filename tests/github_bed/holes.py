@@ -9,7 +9,7 @@ import datetime as dt
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode
 
-from tests.github_bed import workflow_runs
+from tests.github_bed import wishes, workflow_runs
 from tests.github_bed.answers import Answer, Refusal, answer
 
 if TYPE_CHECKING:
@@ -288,4 +288,8 @@ _HOLES: dict[str, Callable[[Proxy, Operation, Request, Token | None], Answer | N
     "GET /actions/runs/{run_id}/artifacts": workflow_runs.list_artifacts,
     "GET /actions/artifacts/{artifact_id}/{archive_format}": workflow_runs.fetch_artifact,
     "GET /actions/runs/{run_id}/approvals": workflow_runs.list_reviews,
+    "GET /actions/workflows/{workflow_id}/runs": wishes.list_runs,
+    "POST /actions/runs/{run_id}/rerun": wishes.rerun,
+    "GET /collaborators/{username}/permission": wishes.permission,
+    "POST /issues/comments/{comment_id}/reactions": wishes.add_reaction,
 }

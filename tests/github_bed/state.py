@@ -92,6 +92,10 @@ class State:
     artifact_folder: Path | None = None
     pinned: list[str] = field(default_factory=list)  # ids of issues
     reviews: dict[int, list[dict[str, str]]] = field(default_factory=dict)
+    access: dict[tuple[str, str], Permission | Literal["admin"]] = field(default_factory=dict)
+    reactions: dict[int, list[tuple[str, str]]] = field(default_factory=dict)  # of a comment
+    listed_runs: list[dict[str, Any]] = field(default_factory=list)
+    reruns: list[int] = field(default_factory=list)
     files: dict[str, dict[str, str]] = field(default_factory=dict)  # of a commit
     base_tips: dict[tuple[str, int], str] = field(default_factory=dict)  # by pull request
     pulls: dict[str, dict[int, BedPull]] = field(default_factory=dict)  # by repository, made up

@@ -69,6 +69,13 @@ class WorkflowRuns:
         """From now on GraphQL shows the base branch of a pull request at that commit."""
         self.bed.proxy.state.base_tips[(self.bed.repository, pull.number)] = sha
 
+    def list(self, pull: Pull, *, workflow: str = "compare.yml", **changes: Any) -> dict[str, Any]:
+        """A run of a workflow file for a pull request, as the list of its runs shows it."""
+        made: dict[str, Any] = self.event(pull, **changes)["workflow_run"]
+        shown = {**made, "head_repository": pull.head_repository, "workflow": workflow}
+        self.bed.proxy.state.listed_runs.append(shown)
+        return shown
+
     def event(self, pull: Pull | None = None, **changes: Any) -> dict[str, Any]:
         """The payload of a completed run, of a pull request's head or of what `changes` say."""
         bed, number = self.bed, next(_NUMBERS)

@@ -41,8 +41,12 @@ def all_green() -> BumpReport:
 
 
 def one_regression() -> BumpReport:
-    """Twelve benchmarks, one of them slower; upstream conflicts."""
-    return examples.bump(verdict=examples.verdict("regressed", *_unchanged(10), "improved"))
+    """Twelve benchmarks, one of them slower; upstream conflicts, and tests miss some lines."""
+    return examples.bump(
+        verdict=examples.verdict("regressed", *_unchanged(10), "improved"),
+        coverage=examples.coverage(),
+        trends=(examples.trend(), examples.trend("decode-8b[batch=2]")),
+    )
 
 
 def forty_wrong() -> BumpReport:
@@ -54,6 +58,8 @@ def forty_wrong() -> BumpReport:
         ),
         sync=examples.sync(conflicts=examples.conflicts(30)),
         stages=examples.stages(store="failed"),
+        coverage=examples.coverage(base=None, problems=("coverage of base: no file matches",)),
+        trends=tuple(examples.trend(f"decode-8b[batch={2**index}]") for index in range(40)),
     )
 
 

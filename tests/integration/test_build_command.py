@@ -158,6 +158,28 @@ def test_clean_removes_runs_when_asked_and_then_no_build(capfd: Capture) -> None
 
 
 @pytest.mark.usefixtures("repo")
+def test_clean_knows_everything_that_sync_reports_keep(capfd: Capture) -> None:
+    kept = [entries("s", kind="scans")[0], entries("r", kind="replays")[0]]
+    root = cache.cache_root()
+    indexes, shelf = root / "drift", root / "pulls" / "api.github.com+acme+engine"
+    for folder in (indexes, shelf):
+        folder.mkdir(parents=True)
+    (indexes / "0123.json.gz").write_bytes(os.urandom(1 << 16))
+    (shelf / "of-jane.json").write_bytes(os.urandom(1 << 16))
+    build, day = entries("a")[0], time.time() - 86400
+    os.utime(indexes / "0123.json.gz", (day, day))
+    assert cli.run(["clean", "--reports", "--older-than", "12h", "--dry-run"]) == OK
+    assert "would remove drift/0123.json.gz (64.0 KiB)" in capfd.readouterr().out
+    assert cli.run(["clean", "--reports", "--json"]) == OK
+    told = answer(capfd)
+    assert {gone["kind"] for gone in told["removed"]} == {"scans", "replays", "drift", "pulls"}
+    assert (told["kept"], told["left_bytes"]) == ([], 0)
+    assert not any(path.exists() for path in (*kept, shelf, indexes / "0123.json.gz"))
+    assert list((root / "trash").iterdir()) == []
+    assert build.exists()
+
+
+@pytest.mark.usefixtures("repo")
 def test_clean_by_age_and_by_size(capfd: Capture) -> None:
     oldest, middle, newest = entries("a", "b", "c")
     assert cli.run(["clean", "--older-than", "60h", "--dry-run"]) == OK

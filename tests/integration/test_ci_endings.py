@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from ciwm.errors import ENVIRONMENT, OK, USAGE
+from ciwm.errors import ENVIRONMENT, INTERRUPTED, OK, USAGE
 from ciwm.records import BumpReport, read_record
+from ciwm.report.bump_markdown import comment_markdown
 from tests.fork import new_fork
 
 if TYPE_CHECKING:
@@ -117,3 +120,23 @@ def test_a_missing_runner_temp_is_one_line(job: Job) -> None:
     done = job.run("--base", "HEAD", "--head", "HEAD")
     assert done.returncode == ENVIRONMENT
     assert done.stderr.startswith("error: cannot write /no/such/folder: "), done.stderr
+
+
+def test_a_job_cancelled_while_it_builds_says_so_and_begins_nothing_more(job: Job) -> None:
+    (job.path / "ciwm.toml").write_text('[build]\ncommand = "touch $MARK; sleep 60"\n')
+    mark = job.path / "mark"
+    job.variables["MARK"] = str(mark)
+    command = [sys.executable, "-m", "ciwm", "-C", str(job.path), "ci", "--no-fetch", "--json"]
+    revisions = ("--base", "HEAD", "--head", "HEAD", "--out", str(job.out))
+    environment = {**job.variables, "GITHUB_EVENT_NAME": ""}
+    with subprocess.Popen([*command, *revisions], env=environment, stdout=subprocess.PIPE) as step:
+        while not mark.exists() and step.poll() is None:
+            time.sleep(0.02)
+        step.send_signal(signal.SIGINT)
+        step.communicate(timeout=60)
+    assert step.returncode == INTERRUPTED
+    stages = {stage.name: stage for stage in job.report.stages}
+    assert stages["build"].status == "interrupted"
+    assert stages["build"].message == "the job was cancelled while it built"
+    assert "gate" not in stages
+    assert "left no message" not in comment_markdown(job.report)

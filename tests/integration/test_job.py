@@ -232,3 +232,43 @@ def test_a_named_file_outside_the_repository_is_taken_as_it_is(checkout: Path) -
     named.write_text('[gate]\nthreshold = "3%"\n')
     bump = bump_of(job(checkout, base=sha, head=sha, config=named))
     assert bump.base_config.gate.threshold_pct == bump.config.gate.threshold_pct == 3
+
+
+WAIVER = """\
+[[waiver]]
+series = "w"
+ceiling = "8%"
+reason = "r"
+author = "a"
+issue = "#1"
+expires = 2999-12-31
+"""
+
+
+@pytest.mark.parametrize("fetch", [True, False])
+def test_a_waiver_merged_since_counts_for_a_job_that_is_run_again(
+    checkout: Path, *, fetch: bool
+) -> None:
+    base = commit(checkout, WORKLOAD)
+    origin = checkout.parent / "origin.git"
+    git(checkout.parent, "clone", "-q", "--bare", str(checkout), str(origin))
+    git(checkout, "remote", "add", "origin", str(origin))
+    git(checkout, "switch", "-q", "-c", "pull")
+    head = commit(checkout, WORKLOAD)
+    git(checkout, "switch", "-q", "main")
+    (checkout / "ciwm-waivers.toml").write_text(WAIVER)
+    commit(checkout, WORKLOAD)
+    git(checkout, "push", "-q", "origin", "main")
+    git(checkout, "reset", "-q", "--hard", base)  # the job's own checkout is older
+    git(checkout, "switch", "-q", "pull")
+    bump = bump_of(job(checkout, pull_request_event(head), fetch=fetch))
+    assert bump.base.sha == base
+    assert [one.series for one in bump.waivers] == (["w"] if fetch else [])
+
+
+def test_a_pull_request_cannot_waive_its_own_regression(checkout: Path) -> None:
+    commit(checkout, WORKLOAD)
+    git(checkout, "switch", "-q", "-c", "pull")
+    (checkout / "ciwm-waivers.toml").write_text(WAIVER)
+    head = commit(checkout, WORKLOAD)
+    assert bump_of(job(checkout, pull_request_event(head))).waivers == ()

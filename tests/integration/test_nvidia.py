@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -12,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.need import missing, need
+from tests.nvml import H200
 
 ROOT = Path(__file__).parents[2]
-SOURCE = ROOT / "tests" / "fakes" / "nvml.c"
 PROGRAM = """
 import json
 from ciwm.devices import describe_host, visible_cards
@@ -24,44 +22,12 @@ try:
     cards = [card.model_dump() for card in visible_cards()]
     host = describe_host()
     assert [card.model_dump() for card in host.accelerators] == cards
-    print(json.dumps({"cards": cards, "fingerprint": host.fingerprint}))
+    print(json.dumps({"cards": cards, "links": host.topology, "fingerprint": host.fingerprint}))
 except DeviceError as error:
     print(json.dumps({"error": error.message, "hint": error.hint}))
 """
-H200 = {
-    "name": "NVIDIA H200",
-    "uuid": "GPU-aaaa1111-0000",
-    "memory": 150754820096,
-    "sm_clock": 1980,
-    "memory_clock": 3201,
-    "power_limit": 700000,
-    "ecc": 1,
-    "mig": 0,
-}
 A10 = {**H200, "name": "NVIDIA A10", "uuid": "GPU-bbbb2222-0000", "memory": 24146608128}
 LOST, NO_DRIVER, MISMATCH, NO_PERMISSION = 15, 9, 18, 4  # nvmlReturn_t
-
-
-@pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the stand-in, compiled against NVIDIA's own header."""
-    compiler = need("cc")
-    spec = importlib.util.find_spec("nvidia")
-    roots = [Path(root) for root in (spec.submodule_search_locations or [])] if spec else []
-    headers = [path.parent for root in roots for path in root.glob("*/include/nvml.h")]
-    if not headers:
-        missing("nvml.h is not installed here (PyPI: nvidia-nvml-dev)")
-    folder = tmp_path_factory.mktemp("nvml")
-    subprocess.run(
-        [
-            *(compiler, "-Wall", "-Wextra", "-Werror", "-Wno-misleading-indentation"),
-            *("-shared", "-fPIC", "-Wl,-soname,libnvidia-ml.so.1"),
-            *("-isystem", str(headers[0]), str(SOURCE)),
-            *("-o", str(folder / "libnvidia-ml.so.1")),
-        ],
-        check=True,
-    )
-    return folder
 
 
 class Driver:
@@ -107,8 +73,8 @@ class Driver:
 
 
 @pytest.fixture
-def driver(library: Path, tmp_path: Path) -> Driver:
-    return Driver(library, tmp_path / "state")
+def driver(nvml_library: Path, tmp_path: Path) -> Driver:
+    return Driver(nvml_library, tmp_path / "state")
 
 
 def test_a_card_is_described_with_its_units(driver: Driver) -> None:
@@ -125,6 +91,7 @@ def test_a_card_is_described_with_its_units(driver: Driver) -> None:
             "power_limit_w": 700.0,
             "ecc": True,
             "mig": False,
+            "locked_sm_clock_mhz": None,
         }
     ]
 
@@ -139,6 +106,7 @@ def test_what_a_card_does_not_support_is_none(driver: Driver) -> None:
         "power_limit_w",
         "ecc",
         "mig",
+        "locked_sm_clock_mhz",
     }
 
 
@@ -203,3 +171,13 @@ def test_a_card_that_is_lost_is_an_error_and_not_a_missing_card(
 ) -> None:
     answer = driver.answers(H200, A10, failing={f"1.fail.{function}": LOST})
     assert answer["error"] == "an NVIDIA card cannot be read: GPU is lost"
+
+
+def test_how_cards_are_connected_is_told_and_is_part_of_the_fingerprint(driver: Driver) -> None:
+    linked = {**H200, "pcie": "5 16", "nvlinks": 18}
+    four = driver.answers(linked, {**linked, "uuid": "GPU-b", "nvlinks": 12})
+    assert four["links"] == ["0: PCIe 5 x16", "1: PCIe 5 x16", "0-1: NVLink x12"]
+    plain = driver.answers(H200, {**H200, "uuid": "GPU-b"}, failing={"ancestor": 50})
+    assert plain["links"] == ["0-1: between NUMA nodes (SYS)"]
+    assert four["fingerprint"] != plain["fingerprint"]
+    assert driver.answers(H200, {**H200, "uuid": "GPU-b"})["links"] == []

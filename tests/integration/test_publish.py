@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -306,6 +306,37 @@ def test_github_down_is_warnings_and_a_saved_report(post: Poster, github: GitHub
     assert json.loads(post.saved.read_text())["headline"] == bump().headline
 
 
+@pytest.mark.parametrize(
+    ("outage", "key"),
+    [
+        ("bad_gateway", "bump"),
+        ("hang_up", "h100"),
+        ("secondary_limit", "h100"),
+        ("bad_credentials", "bump"),  # an app's token is over in an hour, a bench may not be
+    ],
+)
+def test_what_an_outage_left_unposted_is_posted_once_by_the_command_that_was_told(
+    post: Poster, github: GitHubBed, monkeypatch: pytest.MonkeyPatch, outage: str, key: str
+) -> None:
+    post.patience = Patience(retries=1, backoff_s=0.01, total_wait_s=1, timeout_s=1)
+    kind: Any = outage
+    github.misbehave(kind, times=1000, method="POST", path="s$", seconds=3000)
+    done = post("late", key=key)
+    assert done.problems
+    github.behave()
+    assert done.command is not None
+    _, *arguments = shlex.split(done.command)
+    for name, value in github.environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
+    monkeypatch.delenv("CIWM_TOKEN", raising=False)
+    for _ in range(2):
+        assert run(arguments) == 0
+    assert post.bodies == [body(comment_markdown(bump()), key)]
+    names = [check["name"] for check in github.checks(post.pull.head_sha)]
+    assert names == ["ciwm" if key == "bump" else f"ciwm ({key})"]
+
+
 def test_without_a_token_one_warning_says_so(github: GitHubBed, tmp_path: Path) -> None:
     log = io.StringIO()
     saved = tmp_path / "r.json"
@@ -334,6 +365,14 @@ def test_where_checks_are_not_permitted_a_status_is_posted(post: Poster, github:
     assert status["description"].startswith("neutral: xxx")
     assert len(status["description"]) == 140
     assert status["target_url"] == "https://r.example/1"
+
+
+def test_two_devices_have_two_statuses(post: Poster, github: GitHubBed) -> None:
+    person = github.make_token(kind="pat", login="maintainer")
+    for key in ("h100", "a100"):
+        post(token=person, key=key)
+    found = [one["context"] for one in github.statuses(post.pull.head_sha)]
+    assert found == ["ciwm (a100)", "ciwm (h100)"]
 
 
 def test_annotations_are_sent_by_fifty_and_a_rerun_does_not_pile_them_up(

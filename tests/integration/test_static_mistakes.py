@@ -87,4 +87,4 @@ def test_ci_finds_it_before_it_builds_and_says_how_to_mend_it(checkout: Path) ->
         "bench": "failed",
         "build": "skipped",
     }
-    assert report.headline.startswith("Bench failed")
+    assert report.headline.startswith("The benchmark failed")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
 import pytest
 
+from ciwm.github import Check, connect
 from tests.records_examples import verdict
 from tests.runs import RunBuilder, build, series
 from tests.trusted_half import POLICY, SERIES, SLOWER, TrustedHalf, claimed, measured, packed
@@ -177,6 +179,58 @@ def test_a_run_that_left_nothing_fails_the_check_instead_of_leaving_it_pending(
     assert "the run left no artifact named ciwm" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("conclusion", ["cancelled", "failure", "timed_out", "startup_failure"])
+def test_a_run_that_posted_its_own_check_is_left_to_it_and_one_that_died_before_is_told(
+    half: Half, github: GitHubBed, conclusion: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pair = half(from_fork=False)
+    pair.event["workflow_run"]["conclusion"] = conclusion
+    check = Check("ciwm", pair.pull.head_sha, "ciwm:bump", "success", "t", "s", pair.url)
+    with connect(github.token, github.url) as hub:
+        hub.create_check(github.repository, dataclasses.replace(check, details_url="https://o.x/1"))
+        assert pair() == 2  # another run's check, of the same commit, ends nothing
+        assert pair.check["conclusion"] == "failure"
+        hub.create_check(github.repository, check)
+    capsys.readouterr()
+    assert pair() == 0
+    assert "has posted its check itself" in capsys.readouterr().err
+    assert [run["conclusion"] for run in github.checks(pair.pull.head_sha)] == [
+        "failure",
+        "success",
+    ]
+
+
+def test_a_run_whose_jobs_were_all_skipped_ends_its_check_and_leaves_the_comment(
+    half: Half, github: GitHubBed
+) -> None:
+    pair = half().leaves(packed(run=measured()))
+    assert pair() == 0
+    before = pair.comment
+    pair.event["workflow_run"]["conclusion"] = "skipped"
+    assert pair() == 0
+    assert pair.comment == before
+    assert pair.check["conclusion"] == "neutral"
+    assert "skipped" in pair.check["output"]["title"]
+    assert github.comments(pair.pull.number)[0]["body"] == before
+
+
+def test_a_merge_queues_run_is_judged_by_the_branch_it_waits_for(
+    half: Half, github: GitHubBed
+) -> None:
+    pair = half(from_fork=False).leaves(packed(run=measured(SLOWER)))
+    parent = "cd" * 20
+    github.runs.write(parent, dict(pair.policy))
+    github.runs.write(
+        pair.pull.head_sha, {"ciwm.toml": "[gate]\nblock_on = []\n", "parents": parent}
+    )
+    branch = f"gh-readonly-queue/main/pr-7-{parent}"
+    pair.event["workflow_run"] |= {"event": "merge_group", "head_branch": branch}
+    assert pair() == 0
+    assert pair.check["conclusion"] == "failure"
+    assert f"main at {parent[:12]}" in pair.check["output"]["summary"]
+    assert github.comments(pair.pull.number) == []
+
+
 def test_a_push_is_judged_by_the_policy_of_its_parent_and_has_no_comment(
     half: Half, github: GitHubBed
 ) -> None:
@@ -289,7 +343,7 @@ def test_a_waiver_that_is_no_longer_needed_is_named_as_removable(half: Half) -> 
     pair = half(from_fork=False, policy=files).leaves(packed(run=measured()))
     assert pair() == 0
     assert pair.check["conclusion"] == "success"
-    assert "no longer needed" in pair.comment
+    assert "covers nothing that is slower here" in pair.comment
 
 
 def test_the_family_of_the_plan_cannot_be_inflated(half: Half) -> None:

@@ -14,7 +14,7 @@ from ciwm.records.sync_patches import (
     QueuedPatch,
 )
 from ciwm.report.agent import LIMIT_BYTES, agent_report
-from tests import records_examples
+from tests import records_examples, sync_examples
 
 PATH = "a/" + "é" * 1_000 + "/{}.py"
 HUNK = "<<<<<<< ours\n" + "ours = 1\n" * 200 + "=======\n" + "theirs = 2\n" * 200 + ">>>>>>> x\n"
@@ -142,3 +142,51 @@ def test_nothing_from_a_repository_can_pass_for_the_reports_own_words() -> None:
     tags = {child.content for child in inline if child.type == "html_inline"}
     assert tags <= {"<code>", "</code>"}
     assert not any(token.type == "html_block" for token in tokens)
+
+
+def section(page: str, title: str) -> str:
+    """The lines below a heading."""
+    return page.partition(f"\n## {title}")[2].partition("\n## ")[0]
+
+
+def test_a_bot_is_told_whose_commits_a_culprit_hits() -> None:
+    told = section(agent_report(sync_examples.CASES["culprits"]), "Upstream commits that bring")
+    assert "PR #99 `Softmax in one pass (#99)`: `csrc/softmax.cu`; `https://github.com/" in told
+    assert f"framework/framework/pull/99`; hits our `{'d' * 40}`" in told
+    assert "by `A Developer` in `csrc/softmax.cu`" in told
+    assert "`Drop setup.py`: `setup.py`; whose commits it hits was not looked up" in told
+
+
+def test_a_bot_is_told_what_past_syncs_took_and_what_the_next_will() -> None:
+    report = sync_examples.CASES["past syncs"]
+    told = section(agent_report(report), "Past syncs, and what the next will take")
+    assert report.forecast is not None
+    assert told.count("\n- merging ") == len(report.forecast.horizons) >= 4
+    assert "40 past syncs" in told
+    few = section(agent_report(sync_examples.CASES["few past syncs"]), "Past syncs")
+    assert "- merging" not in few
+    assert "past syncs" in few
+
+
+def test_a_bot_is_told_how_our_pull_requests_fare_and_which_are_coming() -> None:
+    page = agent_report(sync_examples.CASES["pulls"])
+    ours = section(page, "Our pull requests upstream")
+    pulls = sync_examples.CASES["pulls"].pulls
+    assert pulls is not None
+    assert "71% (55–83%) 30 days" in ours
+    assert all(f"`{each.url}`" in ours for each in pulls.waiting)
+    coming = section(page, "Incoming upstream changes in what we carry or use")
+    assert all(each.sha in coming for each in pulls.incoming)
+
+
+def test_a_bot_is_asked_to_adapt_a_plugin_and_then_to_move_its_pin() -> None:
+    report = sync_examples.CASES["plugin"]
+    told = section(agent_report(report), "What to do")
+    assert "1. Adapt 1 use of upstream that no longer work" in told
+    assert f"2. Then set the pin to `{report.upstream.sha}`, once the tests pass." in told
+    assert f"ciwm sync-report {report.upstream.sha}" in told
+
+
+def test_a_bot_is_told_what_reading_the_sources_did_not_show() -> None:
+    told = section(agent_report(sync_examples.CASES["plugin"]), "What reading the sources")
+    assert "`getattr with a computed name`: 8, as in `plug/a.py:3`" in told

@@ -60,6 +60,14 @@ def test_a_timed_callable_without_metrics_has_a_step_time_in_seconds() -> None:
         ('[[workload]]\nid = "a"\npython = "a.py:f"\n' * 2, "used twice: a"),
         ("[gate]\nthreshold_pct = nan", "finite"),
         ("[gate]\nmax_launches = 2", "greater than or equal to 4"),
+        ("[gate]\nmax_launches = 99999999999", "less than or equal to 10000"),
+        ('[gate]\nblock_on = "regression"', "gate.block_on: write a list, in "),
+        ('[gate.series]\nmatch = "x"', "gate.series: there may be several: write"),
+        ("gate = 3", "gate: it is a table, not a value"),
+        ('[gate]\nthreshold = "3%"\nthreshold_pct = 5', "threshold or threshold_pct, not both"),
+        ('[gate]\nbudget = "1h"\nbudget_s = 5', "budget or budget_s, not both"),
+        ('[gate]\nbuild_limit = "30"', 'build_limit is a time such as "20min"'),
+        ('[gate]\nbuild_growth = "-1%"', 'build_growth is a percentage such as "3%"'),
         ('[upstream]\ngithub = "https://github.com/a/b"', "owner/name"),
         ('[upstream]\nauthors = ["jane"]', "@login or a mail address"),
         ('[upstream]\nauthors = ["@acme/team"]', "is a team"),
@@ -95,6 +103,7 @@ def test_an_unknown_key_gets_the_nearest_known_one() -> None:
     ("text", "hint"),
     [
         ("[gate]\nthresold = 3", "did you mean threshold?"),
+        ("[gate]\nbuild_limt = 3", "did you mean build_limit?"),
         ("[build]\nclases = 1", ""),  # like a key of [upstream], which is not the table in question
         ('[[workload]]\nid = "w"\ncomand = "x"', "did you mean command?"),
         ("[sync.budget]\nconflict = 1", "did you mean conflicts?"),

@@ -56,7 +56,7 @@ def test_every_kind_of_bad_news_is_counted_and_doubt_comes_last() -> None:
         (("unchanged",), "No slowdown in 1 benchmark"),
         (
             ("unchanged", "improved", "waived", "new"),
-            "No slowdown in 3 benchmarks (1 faster, 1 waived, 1 new)",
+            "No slowdown in 2 benchmarks (1 faster, 1 new), 1 slower and waived",
         ),
         (("new", "new"), "2 benchmarks measured for the first time"),
         (
@@ -98,25 +98,31 @@ def test_a_broken_build_is_told_instead_of_what_follows_from_it(builds: Any, sai
 
 def test_a_stage_that_stopped_is_told() -> None:
     stopped = examples.stages(bench="interrupted", store="failed")
-    assert headline(stopped, BUILT, None, None) == "Bench was interrupted, store failed"
+    assert (
+        headline(stopped, BUILT, None, None)
+        == "The benchmark was interrupted, keeping the history failed"
+    )
 
 
 @pytest.mark.parametrize(
     ("sync", "said"),
     [
-        (examples.sync(), "conflicts in 2 files"),
-        (examples.sync(conflicts=examples.conflicts(1)), "conflicts in 1 file"),
-        (examples.clean_sync(), "no conflicts"),
-        (examples.partial_sync(), "212 commits behind, conflicts unknown"),
+        (examples.sync(), "The next upstream sync: conflicts in 2 files"),
+        (
+            examples.sync(conflicts=examples.conflicts(1)),
+            "The next upstream sync: conflicts in 1 file",
+        ),
+        (examples.clean_sync(), "The next upstream sync: no conflicts"),
+        (examples.partial_sync(), "The next upstream sync: 212 commits, conflicts unknown"),
         (
             examples.sync(behind={"commits": 0, "first_parent": 0, "days": 0.0}, conflicts=None),
-            "up to date",
+            "Up to date with upstream",
         ),
     ],
 )
 def test_the_sync_cost_is_a_sentence_of_its_own(sync: Any, said: str) -> None:
     told = headline(DONE, BUILT, sync, examples.verdict("unchanged"))
-    assert told == f"No slowdown in 1 benchmark. Upstream sync: {said}"
+    assert told == f"No slowdown in 1 benchmark. {said}"
 
 
 def test_a_name_of_any_length_leaves_the_line_short() -> None:

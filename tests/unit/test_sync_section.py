@@ -56,7 +56,9 @@ PAST_SYNC = PastSync(
     upstream_commits=3,
     lag_days=0.5,
 )
-SURFACE = PluginSurface(**dict.fromkeys(PluginSurface.model_fields, 1))
+SURFACE = PluginSurface(
+    **{name: 1 for name, kind in PluginSurface.__annotations__.items() if kind == "int"}
+)
 GITHUB = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 WORDS = st.text(
     st.one_of(

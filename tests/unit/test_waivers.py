@@ -89,7 +89,7 @@ def test_a_waiver_names_a_workload_too() -> None:
 def test_a_recovered_series_asks_for_its_waiver_to_be_removed() -> None:
     verdict = judged(0, waivers(text()))
     assert verdict.outcome == "pass"
-    assert any("is no longer needed" in problem for problem in verdict.problems)
+    assert any("covers nothing that is slower here" in problem for problem in verdict.problems)
 
 
 def test_a_ceiling_in_the_unit_covers_a_difference_and_no_ratio() -> None:
@@ -120,6 +120,8 @@ def test_a_workload_that_fails_is_not_waived() -> None:
     [
         ({"reason": ""}, "waiver.0.reason: Field required"),
         ({"author": '""'}, "waiver.0.author"),
+        ({"reason": '"  "'}, "waiver.0.reason: must not be blank"),
+        ({"ceiling_pct": "1"}, "state ceiling or ceiling_pct, not both"),
         ({"issue": ""}, "waiver.0.issue"),
         ({"expires": '"never"'}, "waiver.0.expires"),
         ({"ceiling": ""}, "state one of ceiling and ceiling_abs"),

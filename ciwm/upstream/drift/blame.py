@@ -67,6 +67,7 @@ class Blamer:
     _answers: dict[tuple[Where, str], Blame] = field(default_factory=dict)
     _regions: dict[tuple[str, str], str] = field(default_factory=dict)
     _states: dict[tuple[Where, str, str], Hashable] = field(default_factory=dict)
+    _lost: set[str] = field(default_factory=set)
 
     def of(self, where: Where, what: str) -> Blame:
         """The commits that gave a definition the state it has at the target."""
@@ -89,6 +90,8 @@ class Blamer:
         if time.monotonic() > self.deadline_s:
             return Blame(unknown=f"not searched: more than {BUDGET_S:.0f} s of searching")
         self._find_regions(steps, where)
+        if any(blob in self._lost for step in steps for blob in step[1:]):
+            return Blame(unknown="some versions of its file are missing here")
         if len(steps) <= _ALL_LOOKED_AT:
             found = [
                 step.commit
@@ -122,6 +125,8 @@ class Blamer:
         wanted = [blob for blob in blobs if (blob, name) not in self._regions]
         for blob, content in self.tree.contents(wanted):
             self._regions[blob, name] = region(content or b"", name)
+            if content is None:
+                self._lost.add(blob)
 
     def _read(self, blobs: Iterable[str], what: str) -> None:
         if what == "body":

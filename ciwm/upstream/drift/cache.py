@@ -10,8 +10,9 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from ciwm.launch.cache import cache_root
-from ciwm.upstream.drift.index import no_collection
+from ciwm.errors import CiwmError
+from ciwm.launch.cache import kind_directory
+from ciwm.upstream.drift.index import UNREAD, no_collection
 from ciwm.upstream.drift.symbols import from_data, to_data
 
 if TYPE_CHECKING:
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
     from ciwm.upstream.drift.index import Blobs, Index
 
 KEPT = 24  # a file holds one or two MB
-_FORM = 2  # to be raised when summaries change
+_FORM = 3  # to be raised when summaries change
 
 
 def load_index(tree_id: str, folders: Mapping[str, str], blobs: Blobs) -> bool:
     """Add the summaries kept for a tree; False when there are none that can be read."""
-    path = _place(tree_id, folders)
     try:
+        path = _place(tree_id, folders)
         with no_collection():
             data = json.loads(gzip.decompress(path.read_bytes()))
             summaries = {
@@ -38,8 +39,8 @@ def load_index(tree_id: str, folders: Mapping[str, str], blobs: Blobs) -> bool:
         unparsed = {str(blob): str(reason) for blob, reason in data["unparsed"].items()}
     except FileNotFoundError:
         return False
-    except (OSError, EOFError, ValueError, KeyError, TypeError, AttributeError):
-        return False  # half written by a killed machine, or edited: made anew
+    except (CiwmError, OSError, EOFError, ValueError, KeyError, TypeError, AttributeError):
+        return False  # half written by a killed machine, or edited, or out of reach: made anew
     blobs.summaries |= summaries
     blobs.unparsed |= unparsed
     with contextlib.suppress(OSError):
@@ -47,30 +48,40 @@ def load_index(tree_id: str, folders: Mapping[str, str], blobs: Blobs) -> bool:
     return True
 
 
-def save_index(index: Index, folders: Mapping[str, str]) -> None:
-    """Keep an index, and only the newest few; a cache that cannot be written is no failure."""
-    path = _place(index.tree.id, folders)
+def save_index(index: Index, folders: Mapping[str, str]) -> str:
+    """Keep an index, and only the newest few; a sentence when that cannot be done.
+
+    One with contents missing is not kept: they may be here the next time.
+    """
     wanted = {module.blob for module in index.modules.values()}
     summaries, unparsed = index.blobs.summaries, index.blobs.unparsed
+    if any(unparsed.get(blob) == UNREAD for blob in wanted):
+        return ""
     data = {
         "summaries": {blob: to_data(summaries[blob]) for blob in wanted if blob in summaries},
         "unparsed": {blob: unparsed[blob] for blob in wanted if blob in unparsed},
     }
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    with contextlib.suppress(OSError):
-        draft.write_bytes(gzip.compress(json.dumps(data).encode(), compresslevel=1))
-        draft.replace(path)
-        _remove_old(path.parent)
+    try:
+        path = _place(index.tree.id, folders)
+        draft = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            draft.write_bytes(gzip.compress(json.dumps(data).encode(), compresslevel=1))
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)  # of a full disk
+        with contextlib.suppress(OSError):  # another report removes the same
+            _remove_old(path.parent)
+    except (CiwmError, OSError) as error:
+        why = error.message if isinstance(error, CiwmError) else str(error)
+        return f"nothing could be kept for the next report: {why}"
+    return ""
 
 
 def _place(tree_id: str, folders: Mapping[str, str]) -> Path:
     """The name says all that a summary depends on: the tree, the packages, and our parser."""
     told = json.dumps([_FORM, sys.version_info[:2], tree_id, sorted(folders.items())])
     name = hashlib.sha256(told.encode()).hexdigest()[:32]
-    folder = cache_root() / "drift"
-    with contextlib.suppress(OSError):
-        folder.mkdir(exist_ok=True)
-    return folder / f"{name}.json.gz"
+    return kind_directory("drift") / f"{name}.json.gz"
 
 
 def _remove_old(folder: Path) -> None:

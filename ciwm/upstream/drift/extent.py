@@ -9,7 +9,7 @@ from ciwm.records.sync_drift import BlindSpot, PluginSurface
 from ciwm.upstream.drift.outcome import Missing, Unseen
 from ciwm.upstream.drift.overrides import plugin_classes
 from ciwm.upstream.drift.surface import counted
-from ciwm.upstream.names import readable_text
+from ciwm.upstream.names import readable_path, readable_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ciwm.upstream.drift.surface import Surface
 
 _LISTED = 5
+_FILES_LISTED = 5_000
 
 
 def extent(surface: Surface, worlds: Worlds) -> PluginSurface:
@@ -26,6 +27,7 @@ def extent(surface: Surface, worlds: Worlds) -> PluginSurface:
     kinds: Counter[str] = Counter()
     symbols: set[str] = set()
     files: set[str] = set()
+    theirs: set[str] = set()
     for use in surface.uses:
         reached = next((r for path in use.paths if (r := worlds.reached(path))), None)
         if reached is not None or use.kind == "operator":
@@ -33,7 +35,9 @@ def extent(surface: Surface, worlds: Worlds) -> PluginSurface:
             files.add(use.path)
         if reached is not None:
             symbols.add(reached[1].dotted)
+            theirs.add(reached[1].module)
     classes = plugin_classes(worlds)
+    theirs |= {module for own in classes for module, _ in worlds.old.order(own.cls)}
     return PluginSurface(
         files=len(files),
         imports=kinds["import"],
@@ -46,7 +50,15 @@ def extent(surface: Surface, worlds: Worlds) -> PluginSurface:
         registrations=kinds["registration"],
         operators=kinds["operator"],
         symbols=len(symbols),
+        upstream_files=_files(worlds, theirs)[:_FILES_LISTED],
     )
+
+
+def _files(worlds: Worlds, modules: Iterable[str]) -> tuple[str, ...]:
+    """Upstream's files at the pin that define some modules; modules of others have none."""
+    known = worlds.upstream[0].modules
+    paths = {known[module].path for module in modules if module in known}
+    return tuple(readable_path(path) for path in sorted(paths - {""}))
 
 
 def _overridden(worlds: Worlds, cls: tuple[str, str], members: Mapping[str, object]) -> int:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from ciwm.upstream.drift.tree import Tree
 
+UNREAD = "the contents are missing, damaged or too large"
 _NEVER_A_PACKAGE = {"tests", "test", "docs", "doc", "examples", "benchmarks", "tools", "scripts"}
 
 
@@ -44,7 +45,7 @@ class Blobs:
     def add(self, blob: str, content: bytes | None) -> None:
         """Look at contents; None when git does not have them."""
         if content is None:
-            self.unparsed[blob] = "the contents are missing, damaged or too large"
+            self.unparsed[blob] = UNREAD
             return
         try:
             self.summaries[blob] = summary_of(parsed(content))

@@ -35,16 +35,25 @@ def _told(error: SyntaxError) -> str:
     return f"{where}{words} (as Python {platform.python_version()} reads it)"
 
 
-_CONTEXTS = (ast.Load, ast.Store, ast.Del)
+_LEADS_NOWHERE = {"ctx", "op", "ops", "id", "attr", "kind", "type_comment", "level", "simple"}
+_HOLDING: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """The nodes below a node, in order; quicker than ast.iter_child_nodes, and without contexts."""
+    """The nodes below a node, in order, without contexts and operator signs.
+
+    Quicker than ast.iter_child_nodes: half the time of reading a plugin goes by here.
+    """
+    names = _HOLDING.get(type(node))
+    if names is None:
+        names = tuple(name for name in node._fields if name not in _LEADS_NOWHERE)
+        _HOLDING[type(node)] = names
     found: list[ast.AST] = []
-    for value in vars(node).values():
+    for name in names:
+        value = getattr(node, name, None)
         if type(value) is list:
             found += [each for each in value if isinstance(each, ast.AST)]
-        elif isinstance(value, ast.AST) and not isinstance(value, _CONTEXTS):
+        elif isinstance(value, ast.AST):
             found.append(value)
     return found
 

@@ -28,24 +28,28 @@ class Prepared:
     pins: tuple[Index, ...]
     target: Index
     folders: Mapping[str, str]
+    notes: tuple[str, ...] = ()
 
 
 def prepare(plugin: Tree, pins: Sequence[Tree], target: Tree, packages: Sequence[str]) -> Prepared:
     """Read all of it; raises UsageError when upstream's package cannot be found."""
     packages = packages or _imported_packages(plugin, target)
-    blobs = Blobs()
-    indexes = [_indexed(tree, packages, blobs, "the pin") for tree in pins]
-    newest = _indexed(target, packages, blobs, "the target")
+    blobs, notes = Blobs(), list[str]()
+    indexes = [_indexed(tree, packages, blobs, "the pin", notes) for tree in pins]
+    newest = _indexed(target, packages, blobs, "the target", notes)
     folders = package_folders(target.files, packages, "the target")
-    return Prepared(read_plugin(plugin, packages), tuple(indexes), newest, folders)
+    said = tuple(dict.fromkeys(note for note in notes if note))
+    return Prepared(read_plugin(plugin, packages), tuple(indexes), newest, folders, said)
 
 
-def _indexed(tree: Tree, packages: Sequence[str], blobs: Blobs, where: str) -> Index:
+def _indexed(
+    tree: Tree, packages: Sequence[str], blobs: Blobs, where: str, notes: list[str]
+) -> Index:
     folders = package_folders(tree.files, packages, where)
-    if load_index(tree.id, folders, blobs):
-        return build_index(tree, folders, blobs)
+    known = load_index(tree.id, folders, blobs)
     index = build_index(tree, folders, blobs)
-    save_index(index, folders)
+    if not known:
+        notes.append(save_index(index, folders))
     return index
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ciwm.upstream.drift.collector import Collector
-from ciwm.upstream.drift.index import Blobs, Index, no_collection, plugin_modules
+from ciwm.upstream.drift.index import UNREAD, Blobs, Index, no_collection, plugin_modules
 from ciwm.upstream.drift.parsing import UnparsedError, parsed
 from ciwm.upstream.drift.summary import summary_of
 
@@ -56,7 +56,7 @@ def _read_file(
     surface: Surface, module: Module, content: bytes | None, tops: frozenset[str]
 ) -> None:
     if content is None:
-        surface.unparsed[module.path] = "the contents are missing, damaged or too large"
+        surface.unparsed[module.path] = UNREAD
         return
     try:
         tree = parsed(content)

@@ -101,11 +101,15 @@ class GitTree:
     def contents(self, ids: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
         """Contents by id, a batch at a time; None for one that is missing, damaged or too large."""
         wanted = list(dict.fromkeys(ids))
-        absent = missing_objects(self.repository, wanted) if self._may_lack else set()
+        absent = self._absent(wanted) if self._may_lack else set()
         yield from ((blob, None) for blob in wanted if blob in absent)
         here = [blob for blob in wanted if blob not in absent]
         for start in range(0, len(here), AT_ONCE):
             yield from self._batch(here[start : start + AT_ONCE])
+
+    def _absent(self, ids: list[str]) -> set[str]:
+        with self.repository.scratch_objects() as scratch:
+            return missing_objects(scratch, ids)
 
     @cached_property
     def _may_lack(self) -> bool:

@@ -9,7 +9,7 @@ from ciwm.records.sync_pulls import IncomingPull
 from ciwm.upstream.culprits import pull_request
 from ciwm.upstream.dates import moment
 from ciwm.upstream.debt import net_changes
-from ciwm.upstream.names import readable_path, readable_text
+from ciwm.upstream.names import raw_path, readable_path, readable_text
 from ciwm.upstream.pulls.base_lines import FileLines
 from ciwm.upstream.pulls.commit_edits import Step, commit_edits
 from ciwm.upstream.reading import MissingObjectError, read
@@ -38,11 +38,14 @@ class Merge(NamedTuple):
 
 
 def merge_of(report: SyncReport) -> Merge:
-    """The merge a report is about; of a queue or plugin, the files that upstream changed too."""
+    """The merge a report is about; of a queue or plugin, the files it patches or uses."""
     base, upstream = report.merge_base, report.upstream.sha
     if report.shape.style == "fork":
         return Merge(base, upstream, report.downstream.sha)
-    return Merge(base, upstream, None, report.overlap.paths if report.overlap else ())
+    used = report.overlap.paths if report.overlap else ()
+    if report.surface is not None and report.lanes[0].commits is not None:  # else a folder
+        used = report.surface.upstream_files
+    return Merge(base, upstream, None, tuple(raw_path(path) for path in used))
 
 
 class Ours(NamedTuple):
@@ -88,6 +91,8 @@ def incoming(repository: Repository, merge: Merge, ours: Ours) -> Incoming:
 
     Where contents are missing, files are compared and lines are not.
     """
+    if merge.downstream is None and not merge.used:
+        return Incoming((), 0)
     paths = _shared_paths(repository, merge)
     steps = _main_line(repository, merge) if paths else []
     if not steps:

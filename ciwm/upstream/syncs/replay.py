@@ -14,6 +14,7 @@ from ciwm.upstream.dates import days_between
 from ciwm.upstream.debt import net_changes
 from ciwm.upstream.gaps import Trio, find_gaps, without_paths
 from ciwm.upstream.mainline.answers import merged_trees
+from ciwm.upstream.names import readable_path
 from ciwm.upstream.reading import MissingObjectError, read
 from ciwm.upstream.syncs.markers import leftover_markers
 from ciwm.upstream.syncs.past import brought
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ciwm.upstream.syncs.past import PastSyncs, Sync
 
 SYNCS_AT_ONCE = 4
+NAMED_FILES = 20
 _TREES = re.compile(r"((?:[0-9a-f]{40}|[0-9a-f]{64}) (?:[0-9a-f]{40}|[0-9a-f]{64}))\n")
 
 
@@ -39,12 +41,15 @@ class Replayed(NamedTuple):
 def replay(
     repository: Repository, past: PastSyncs, syncs: Sequence[Sync], budget_s: float
 ) -> Replayed:
-    """Make syncs again, in order, on every core, for about so many seconds."""
+    """Make syncs again, in order, on every core, for about so many seconds.
+
+    Where there are any seconds, the first few syncs are made in any case.
+    """
     until = time.monotonic() + budget_s
     failed: dict[str, str] = {}
 
     def part(start: int) -> list[PastSync]:
-        if time.monotonic() >= until:
+        if time.monotonic() >= until and (start or not budget_s):
             return []
         return _replayed(repository, past, syncs[start : start + SYNCS_AT_ONCE], failed)
 
@@ -131,6 +136,7 @@ def _made(
 
 
 def _past_sync(repository: Repository, past: PastSyncs, sync: Sync, again: _Again) -> PastSync:
+    outside = sorted(again.edits.keys() - set(again.conflicting))
     return PastSync(
         merge=sync.merge,
         merged_at=past.dates[sync.merge],
@@ -141,6 +147,8 @@ def _past_sync(repository: Repository, past: PastSyncs, sync: Sync, again: _Agai
         hand_lines=sum(again.edits.values()),
         upstream_commits=0,
         lag_days=days_between(past.dates[sync.theirs], past.dates[sync.merge]),
+        outside=len(outside),
+        outside_files=tuple(readable_path(path) for path in outside[:NAMED_FILES]),
         marker_files=leftover_markers(repository, sync, sorted({*again.edits, *again.conflicting})),
     )
 

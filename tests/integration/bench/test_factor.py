@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
+from ciwm.bench.factorial import measure_factorial
+from ciwm.bench.factorial_request import FactorialRequest
 from ciwm.cli import run as ciwm
+from ciwm.config import find_config
+from ciwm.launch.builds import build, release_builds
+from ciwm.launch.cache import kind_directory
 from ciwm.records import Attribution, FactorialRun, parse_record, read_record
 from ciwm.stats.factorial import CELLS, factorial_order
 from tests.fork import git
@@ -86,6 +92,95 @@ def test_every_launch_is_on_disk_in_the_order_that_the_seed_gives(two: Two) -> N
         assert tuple(cells[4 * block : 4 * block + 4]) == factorial_order(4, "w", block, 0)
     shas = [run.arms[cell].revision.sha for cell in CELLS]
     assert shas == [two.fork.repository.revision(name).sha for name in REVISIONS]
+
+
+@pytest.fixture
+def stopped(two: Two) -> FactorialRun:
+    """A run stopped after its sixth launch, so in its second block."""
+    stop, said = threading.Event(), []
+
+    def listen(line: str) -> None:
+        said.append(line)
+        if len(said) == 6:
+            stop.set()
+
+    config = find_config(two.fork.path)
+    revisions = [two.fork.repository.revision(name) for name in REVISIONS]
+    builds = [build(two.fork.repository, one, config.build) for one in revisions]
+    request = FactorialRequest(
+        repository=two.fork.repository,
+        config=config,
+        builds=dict(zip(CELLS, builds, strict=True)),
+        factors=("upstream", "ours"),
+        workloads_from=revisions[-1],
+        directory=two.out,
+        seed=4,
+    )
+    run = measure_factorial(request, stop=stop, on_progress=listen)
+    release_builds()
+    assert run.stopped_because == "interrupted"
+    return run
+
+
+def test_an_interrupted_run_goes_on_with_its_block_drawn_anew(
+    two: Two, stopped: FactorialRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ciwm(["bench", "--resume", str(two.out), "--json"]) == 0
+    found = parse_record(capsys.readouterr().out, Attribution, source="stdout")
+
+    run = read_record(two.out / "factorial.json", FactorialRun)
+    assert run.complete
+    assert run.launches[: len(stopped.launches)] == stopped.launches
+    assert (run.id, run.started_at, run.factors) == (
+        stopped.id,
+        stopped.started_at,
+        ("upstream", "ours"),
+    )
+    numbers = [one.launch.number for one in run.launches]
+    assert numbers == list(range(1, len(numbers) + 1))
+    again = [one for one in run.launches if (one.launch.block, one.launch.attempt) == (1, 1)]
+    assert tuple(one.cell for one in again) == factorial_order(4, "w", 1, 1)
+    assert (found.series[0].launches, found.series[0].owner) == (6, "both")
+
+
+def test_resume_without_a_folder_finds_an_interrupted_run_of_four(
+    two: Two, stopped: FactorialRun
+) -> None:
+    assert not stopped.complete
+    kept = kind_directory("runs") / "one"
+    two.out.rename(kept)
+    assert ciwm(["bench", "--resume"]) == 0
+    assert read_record(kept / "factorial.json", FactorialRun).complete
+
+
+def test_a_complete_run_of_four_is_told_again_and_nothing_is_launched(
+    two: Two, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ciwm(["bench", "--factor", *REVISIONS, "--out", str(two.out)]) == 0
+    told, before = capsys.readouterr().out, (two.out / "factorial.json").read_bytes()
+    assert ciwm(["bench", "--resume", str(two.out)]) == 0
+    assert capsys.readouterr().out == told
+    assert (two.out / "factorial.json").read_bytes() == before
+
+
+def test_a_folder_that_holds_a_run_of_four_is_not_overwritten(
+    two: Two, stopped: FactorialRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert stopped
+    for names in (["--factor", *REVISIONS], ["main", "both"]):
+        assert ciwm(["bench", *names, "--out", str(two.out)]) == 2
+        assert "holds a run already" in capsys.readouterr().err
+    assert ciwm(["gate", str(two.out)]) == 2
+    assert "it has no base and head to judge" in capsys.readouterr().err
+
+
+def test_a_workload_changed_since_a_run_of_four_began_is_named(
+    two: Two, stopped: FactorialRun, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert stopped
+    (two.fork.path / "ciwm.toml").write_text(CONFIG.replace("{out}", "{out} && true"))
+    assert ciwm(["bench", "--resume", str(two.out)]) == 2
+    assert "workload w changed since this run was begun" in capsys.readouterr().err
 
 
 def test_the_terminal_and_markdown_say_whose_it_is(

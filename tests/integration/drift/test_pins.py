@@ -251,3 +251,63 @@ def test_a_package_that_upstream_does_not_have_is_said_with_those_it_has(bed: Be
     assert code == 2
     assert "no Python package motor" in err
     assert "engine" in err
+
+
+def pin_moves(bed: Bed, *pins: str) -> None:
+    """Commit one pin after the other, as .upstream-commit."""
+    for pin in pins:
+        bed.plugin.write(".upstream-commit", f"{pin}\n")
+        bed.plugin.git("commit", "-q", "-a", "-m", f"pin {pin[:7]}")
+
+
+def test_a_pin_that_moved_backwards_is_bad_form(bed: Bed) -> None:
+    older = bed.release("before", dict(OLD))
+    newer = bed.release("later", {"b.py": "x = 1\n"})
+    bed.config = f'{CONFIG}[sync.hygiene]\nfail_on = ["pin"]\n'
+    bed.use(PLUGIN, pin=older)
+    pin_moves(bed, newer)
+    assert bed.report().lanes[0].moved_back is None
+    pin_moves(bed, older)
+    back = bed.plugin.git("rev-parse", "HEAD")
+    code, _, err = bed.run()
+    assert code == 1
+    told = f"over: the pin moved backwards in {back[:12]}: {newer[:12]} to {older[:12]}"
+    assert told in err.splitlines()
+
+
+def test_other_changes_of_the_pins_file_do_not_hide_its_last_move(bed: Bed) -> None:
+    older = bed.release("before", dict(OLD))
+    newer = bed.release("later", {"b.py": "x = 1\n"})
+    bed.config = CONFIG.replace(PIN, "pin = { file = 'pin.txt', pattern = 'engine=([0-9a-f]+)' }\n")
+    for pin, rest in ((newer, "a"), (older, "a"), (older, "b"), (older, "c")):
+        bed.use({**PLUGIN, "pin.txt": f"engine={pin}\n{rest}\n"})
+    back = bed.report().lanes[0].moved_back
+    assert back is not None
+    assert (back.old, back.new) == (newer, older)
+    assert bed.plugin.git("log", "-1", "--format=%H", "HEAD~2") == back.sha
+
+
+def test_a_lower_release_of_another_branch_is_backwards_and_a_higher_one_is_not(bed: Bed) -> None:
+    bed.release("before", dict(OLD))
+    for name in ("1.2.1", "1.3.0"):  # each on a branch of its own, so that neither holds the other
+        bed.upstream.git("checkout", "-q", "-b", f"release-{name}", "main")
+        bed.release(name, {"version.py": f"version = '{name}'\n"})
+        bed.upstream.git("tag", f"v{name}")
+    bed.upstream.git("checkout", "-q", "main")
+    bed.use(PLUGIN, pin="v1.2.1")
+    pin_moves(bed, "v1.3.0")
+    assert bed.report().lanes[0].moved_back is None
+    pin_moves(bed, "v1.2.1")
+    assert bed.report().lanes[0].moved_back is not None
+
+
+def test_a_move_that_cannot_be_followed_is_no_pass(bed: Bed) -> None:
+    pin = bed.release("before", dict(OLD))
+    bed.config = f'{CONFIG}[sync.hygiene]\nfail_on = ["pin"]\n'
+    bed.use(PLUGIN, pin="feedc0de")
+    pin_moves(bed, pin)
+    code, _, err = bed.run()
+    assert code == 1
+    (line,) = (line for line in err.splitlines() if line.startswith("over:"))
+    assert line.startswith("over: hygiene pin: the last move of the pin is not known: ")
+    assert "feedc0de" in line

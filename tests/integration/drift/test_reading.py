@@ -166,6 +166,63 @@ def test_a_damaged_cache_is_made_anew(bed: Bed, tmp_path: Path, damage: bytes | 
     assert bed.findings() == first
 
 
+def test_versions_that_are_missing_between_the_pins_blame_nobody_until_they_are_fetched(
+    bed: Bed, tmp_path: Path
+) -> None:
+    bed.release("before", {"a.py": RUN})
+    bed.use({"plug/code.py": PLUGIN})
+    bed.release("between", {"a.py": f"{RUN}\nx = 1\n"})
+    last = bed.release("Take it away (#9)", {"a.py": ""})
+    bed.upstream.git("config", "uploadpack.allowFilter", "true")
+    bed.upstream.git("config", "uploadpack.allowAnySHA1InWant", "true")
+    clone = ("clone", "-q", "--filter=blob:none", f"file://{bed.upstream.path}")
+    bed.plugin.git(*clone, str(tmp_path / "partial"))
+    bed.plugin.git("-C", str(tmp_path / "partial"), "checkout", "-q", "--detach", "HEAD~2")
+    bed.plugin.write("ciwm.toml", bed.config.replace("../upstream", "../partial"))
+    (finding,) = bed.findings()
+    assert finding.commit is None
+    assert finding.commit_unknown == "some versions of its file are missing here"
+    config = bed.config.replace("../upstream", "../partial")
+    bed.plugin.write("ciwm.toml", f"{config}[sync.budget]\nhard_drift = 5\n")
+    assert bed.run()[0] == 0, "all of both revisions was read"
+    (finding,) = bed.findings("--fetch-missing")
+    assert finding.commit is not None
+    assert finding.commit.sha == last
+
+
+def test_sources_that_are_missing_keep_no_budget(bed: Bed, tmp_path: Path) -> None:
+    bed.release("before", {"a.py": RUN, "b.py": "x = 1\n"})
+    bed.use({"plug/code.py": PLUGIN})
+    bed.release("after", {"b.py": "x = 2\n"})
+    bed.upstream.git("config", "uploadpack.allowFilter", "true")
+    clone = ("clone", "-q", "--bare", "--filter=blob:none", f"file://{bed.upstream.path}")
+    bed.plugin.git(*clone, str(tmp_path / "partial"))
+    config = bed.config.replace("../upstream", "../partial")
+    bed.plugin.write("ciwm.toml", f"{config}[sync.budget]\nhard_drift = 5\n")
+    code, out, err = bed.run()
+    assert code == 1
+    assert "the contents of 3 files of upstream are missing here" in " ".join(out.split())
+    assert out.startswith("Nothing the plugin uses changed between its pin and main, as far as")
+    told = "over: for want of contents, at least 0 hard findings of drift (budget hard_drift: 5)"
+    assert told in err.splitlines()
+    assert bed.run("--fetch-missing")[0] == 0
+
+
+def test_without_a_cache_the_report_is_whole_and_says_that_nothing_was_kept(
+    bed: Bed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bed.release("before", {"a.py": RUN})
+    bed.use({"plug/code.py": PLUGIN})
+    bed.release("after", {"a.py": ""})
+    first = bed.findings()
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CIWM_CACHE_DIR", str(tmp_path / "file" / "cache"))
+    report = bed.report()
+    assert list(report.drift) == first
+    (note,) = report.notes
+    assert note.startswith("nothing could be kept for the next report: cannot make the cache")
+
+
 def test_a_plugin_with_nothing_changed_says_so_and_exits_with_zero(bed: Bed) -> None:
     bed.release("before", {"a.py": RUN})
     bed.use({"plug/code.py": PLUGIN})

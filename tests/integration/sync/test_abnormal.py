@@ -383,6 +383,38 @@ def test_a_partial_clone_is_not_filled_and_the_missing_blobs_are_named(
     assert "as far as it could be tried" in ciwm(partial.path, "origin/main").out
 
 
+def test_a_partial_clone_is_filled_where_that_is_asked_for(
+    fork: Scene, ciwm: Ciwm, tmp_path: Path
+) -> None:
+    partial = clone(fork, tmp_path / "partial", "--filter=blob:none", "-b", "fork")
+    refs = partial.git("for-each-ref")
+    options = ("--downstream", "fork", "--culprits", "20", "--states", "--json")
+    whole = ciwm(fork.path, "main", *options).report
+    asked = ("origin/main", *options)
+    filled = ciwm(partial.path, *asked, "--fetch-missing").report
+    for report in (whole, filled):
+        del report["conflicts"]["scan"]  # the second finds in the cache what the first tried
+    for name in ("carried", "overlap", "conflicts", "markers"):
+        assert filled[name] == whole[name], name
+    assert (filled["partial"], filled["missing_objects"]) == (False, [])
+    assert partial.git("for-each-ref") == refs
+    assert not (partial.path / ".git/FETCH_HEAD").exists()
+    trap = trapped(partial, tmp_path)
+    assert ciwm(partial.path, *asked, "--fetch-missing").report["partial"] is False
+    assert not trap.exists(), "what is here is not asked for again"
+
+
+def test_contents_that_cannot_be_fetched_are_a_note_and_the_report_is_partial(
+    fork: Scene, ciwm: Ciwm, tmp_path: Path
+) -> None:
+    partial = clone(fork, tmp_path / "partial", "--filter=blob:none", "-b", "fork")
+    partial.git("config", "remote.origin.url", str(tmp_path / "nowhere"))
+    run = ciwm(partial.path, "origin/main", "--fetch-missing", "--json")
+    assert run.report["partial"] is True
+    assert "objects could not be fetched from origin: " in run.report["notes"][0]
+    assert "warning: " in run.err
+
+
 def test_a_clone_without_trees_still_counts_commits(
     fork: Scene, ciwm: Ciwm, tmp_path: Path
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ciwm.errors import NO, OK, USAGE
+from ciwm.errors import ENVIRONMENT, NO, OK, USAGE
 from tests.integration.sync.git_scene import Ciwm, Scene, numbered
 from tests.integration.sync.patch_scene import CONFIG, patch_scene
 
@@ -169,12 +169,28 @@ def test_a_newest_sync_that_is_no_plain_merge_fails_where_that_is_bad_form(
     evil = fork.commit_index("Merge upstream")
     assert ciwm(fork.path).code == OK, "a finding alone is a warning"
     configure(fork, '[sync.hygiene]\nfail_on = ["evil"]\n')
-    run = ciwm(fork.path, "--history")
-    assert run.code == NO
-    assert over(run.err)[0].startswith(f"over: the newest sync {evil[:12]} is no plain merge")
+    for options in (("--history",), ()):  # a check that is to fail looks without being asked
+        run = ciwm(fork.path, *options)
+        assert run.code == NO
+        assert over(run.err)[0].startswith(f"over: the newest sync {evil[:12]} is no plain merge")
     unseen = ciwm(fork.path, "--no-history")
     assert unseen.code == NO, "what was not looked at is no pass"
     assert over(unseen.err)[0].startswith("over: hygiene evil: no past sync was replayed")
+
+
+def test_edits_besides_the_conflicts_of_a_sync_are_as_bad(fork: Scene, ciwm: Ciwm) -> None:
+    assert fork.status("merge", "-q", "--no-commit", "main")[0] != 0
+    fork.write("a.txt", numbered(1, 9))
+    fork.git("add", "-A")
+    fork.commit_index("Merge upstream")
+    configure(fork, '[sync.hygiene]\nfail_on = ["evil"]\n')
+    assert ciwm(fork.path).code == OK, "a conflict resolved is what a sync is for"
+    fork.write("slipped.txt", "in\n")
+    fork.git("add", "slipped.txt")
+    fork.commit_index("Merge upstream", "--amend")
+    run = ciwm(fork.path)
+    assert run.code == NO
+    assert over(run.err)[0].endswith("slipped.txt edited besides what conflicted")
 
 
 # --- the rating ------------------------------------------------------------------------------
@@ -211,6 +227,15 @@ def test_a_fork_that_is_up_to_date_and_carries_little_is_rated_low(fork: Scene, 
 
 
 # --- the file for a bot ----------------------------------------------------------------------
+
+
+def test_an_agents_file_that_finds_no_room_costs_nothing_that_was_measured(
+    fork: Scene, ciwm: Ciwm
+) -> None:
+    run = ciwm(fork.path, "--json", "--agent-report", "/dev/full")
+    assert run.code == ENVIRONMENT
+    assert json.loads(run.out)["conflicts"]["count"] == 1
+    assert "error: cannot write /dev/full: " in run.err
 
 
 def test_the_agents_file_is_written_whatever_else_is_printed(

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 @pytest.fixture
 def scene(tmp_path: Path, github: GitHubBed, monkeypatch: pytest.MonkeyPatch) -> PatchScene:
     """Four patches: their PRs are merged elsewhere, open, closed, and unheard of."""
-    monkeypatch.setenv("CIWM_CACHE_DIR", str(tmp_path / "cache"))
     for name, word in github.environment().items():
         monkeypatch.setenv(name, word)
     github.make_up([merged(11), waiting(12), closed(13)], clock=NOW)

@@ -25,10 +25,7 @@ OPEN = sum(pull.state == "OPEN" for pull in many(COUNT))
 
 
 @pytest.fixture
-def ask(
-    fork: Scene, github: GitHubBed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Question:
-    monkeypatch.setenv("CIWM_CACHE_DIR", str(tmp_path / "cache"))
+def ask(fork: Scene, github: GitHubBed) -> Question:
     github.make_up(many(COUNT), clock=NOW)
     return Question(github, Repository.open(fork.path), merge_of(fork))
 

@@ -116,7 +116,7 @@ def test_one_void_launch_discards_its_whole_block_and_nothing_else() -> None:
     )
     verdict = decide(clean.run(), CONFIG)
     assert verdict.series == (expected,)
-    assert any("1 blocks discarded" in problem for problem in verdict.problems)
+    assert any("1 block discarded" in problem for problem in verdict.problems)
 
 
 def test_a_capped_power_is_how_a_card_works_and_voids_nothing() -> None:

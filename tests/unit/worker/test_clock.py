@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from ciwm.worker.clock import BarrierClock, CudaEventClock, WallClock, clock_name, make_clock
+from ciwm.worker.clock import BarrierClock, EventClock, WallClock, clock_name, make_clock
 from ciwm.worker.problem import Problem
 
 
@@ -64,7 +64,7 @@ def test_one_card_is_timed_by_its_events_with_one_barrier_a_step(
     clock = make_clock(clock_name())
     result, seconds = clock.time(lambda: "loss")
 
-    assert isinstance(clock, CudaEventClock)
+    assert isinstance(clock, EventClock)
     assert (result, seconds) == ("loss", 0.01)
     assert cuda.synchronised == [None]
     clock.check()
@@ -122,3 +122,38 @@ def test_an_accelerator_the_workload_does_not_use_is_left_alone(
         monkeypatch, accelerator=accelerator, xpu=SimpleNamespace(is_initialized=lambda: False)
     )
     assert clock_name() == "wall"
+
+
+def test_another_accelerator_with_events_of_its_own_is_timed_by_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    xpu = FakeCuda(kernel_s=0.002)
+    xpu.__name__ = "torch.xpu"  # type: ignore[attr-defined]
+    accelerator = SimpleNamespace(
+        is_available=lambda: True, current_accelerator=lambda: SimpleNamespace(type="xpu")
+    )
+    use_torch(monkeypatch, accelerator=accelerator, xpu=xpu)
+
+    clock = make_clock(clock_name())
+    _, seconds = clock.time(lambda: None)
+
+    assert isinstance(clock, EventClock)
+    assert (clock.name, seconds) == ("xpu-event", 0.002)
+    assert xpu.synchronised == [None]
+
+
+def test_events_that_tell_no_time_leave_the_barrier(monkeypatch: pytest.MonkeyPatch) -> None:
+    def event(*, enable_timing: bool) -> Any:
+        raise NotImplementedError(enable_timing)
+
+    barriers: list[str] = []
+    module = SimpleNamespace(
+        __name__="torch.odd", Event=event, synchronize=lambda: barriers.append("odd")
+    )
+    accelerator = SimpleNamespace(
+        is_available=lambda: True, current_accelerator=lambda: SimpleNamespace(type="odd")
+    )
+    use_torch(monkeypatch, accelerator=accelerator, odd=module)
+    clock = make_clock(clock_name())
+    clock.time(lambda: None)
+    assert (clock.name, barriers) == ("wall+odd", ["odd"])

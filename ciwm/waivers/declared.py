@@ -16,9 +16,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 
-from ciwm.config_section import Section, read_toml, with_percent
+from ciwm.config_section import Section, mistake, read_toml, with_percent
 from ciwm.errors import ConfigError
 from ciwm.gate_config import matches
 
@@ -51,6 +51,13 @@ class Waiver(Section):
     def _readable(cls, data: Any) -> Any:
         return with_percent(data, "ceiling")
 
+    @field_validator("series", "metric", "reason", "author", "issue")
+    @classmethod
+    def _not_blank(cls, value: str) -> str:
+        if not value.strip():
+            raise ValueError("must not be blank")
+        return value
+
     @model_validator(mode="after")
     def _one_ceiling(self) -> Waiver:
         if (self.ceiling_pct is None) == (self.ceiling_abs is None):
@@ -81,6 +88,6 @@ def parse_waivers(data: bytes, source: str) -> tuple[Waiver, ...]:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "(top level)"
-        what = first["msg"].removeprefix("Value error, ")
+        what = mistake(first)
         hint = "each [[waiver]] has series, ceiling, reason, author, issue and expires"
         raise ConfigError(f"{source}: {where}: {what}", hint) from error

@@ -1,0 +1,142 @@
+"""An NVIDIA card as the sampler reads it, through NVML."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ciwm.devices.meter import Errors, Gone, Reading
+from ciwm.devices.nvml import handle_of, lacking, optional, whole_card
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# bits of nvmlDeviceGetCurrentClocksEventReasons
+REASONS = {
+    0x1: "gpu_idle",
+    0x2: "applications_clocks_setting",
+    0x4: "sw_power_cap",
+    0x8: "hw_slowdown",
+    0x10: "sync_boost",
+    0x20: "sw_thermal_slowdown",
+    0x40: "hw_thermal_slowdown",
+    0x80: "hw_power_brake_slowdown",
+    0x100: "display_clock_setting",
+    0x200: "board_limit",
+    0x400: "reliability",
+}
+MOST_EVENTS = 32  # of one reading: a card that raises more is told to be broken by these
+
+
+class NvidiaMeter:
+    """A card, or a MIG instance; clocks, power and ECC are those of the whole card."""
+
+    def __init__(self, index: int, uuid: str | None) -> None:
+        """Raises Gone when the driver or the card does not answer."""
+        import pynvml  # noqa: PLC0415  only where it is used
+
+        self._nvml: Any = pynvml
+        try:
+            pynvml.nvmlInit()
+            self._handle = handle_of(pynvml, index, uuid)
+            self._card = whole_card(pynvml, self._handle)
+            self._events = self._event_set()
+        except pynvml.NVMLError as error:
+            raise Gone(str(error)) from error
+        self._readers = self._make_readers()
+        self._names = reader(pynvml)
+
+    def read(self) -> Reading:
+        """What the card does now; what it lacks is asked once only."""
+        found: dict[str, Any] = {}
+        for name, read in list(self._readers.items()):
+            try:
+                found[name] = read()
+            except lacking(self._nvml):
+                del self._readers[name]
+            except self._nvml.NVMLError as error:
+                raise Gone(str(error)) from error
+        return Reading(**found)
+
+    def processes(self) -> tuple[int, ...]:
+        """Pids with a compute context on the card."""
+        running = self._asked(
+            lambda: self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle), ()
+        )
+        return tuple(process.pid for process in running)
+
+    def errors(self) -> Errors:
+        """ECC errors since the driver was loaded."""
+        nvml = self._nvml
+
+        def count(kind: Any) -> Any:
+            volatile = nvml.NVML_VOLATILE_ECC
+            return self._asked(
+                lambda: nvml.nvmlDeviceGetTotalEccErrors(self._card, kind, volatile), None
+            )
+
+        return Errors(
+            count(nvml.NVML_MEMORY_ERROR_TYPE_CORRECTED),
+            count(nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED),
+        )
+
+    def events(self) -> tuple[int, ...]:
+        """XIDs since the last call."""
+        found: list[int] = []
+        while self._events is not None and len(found) < MOST_EVENTS:
+            try:
+                found.append(int(self._nvml.nvmlEventSetWait_v2(self._events, 0).eventData))
+            except self._nvml.NVMLError_Timeout:
+                break
+            except self._nvml.NVMLError as error:
+                raise Gone(str(error)) from error
+        return tuple(found)
+
+    def _asked(self, read: Callable[[], Any], otherwise: Any) -> Any:
+        try:
+            found = optional(self._nvml, read)
+        except self._nvml.NVMLError as error:
+            raise Gone(str(error)) from error
+        return otherwise if found is None else found
+
+    def _event_set(self) -> Any:
+        """What collects the card's critical events; None where it raises none."""
+        events = optional(self._nvml, self._nvml.nvmlEventSetCreate)
+        if events is None:
+            return None
+        xids = self._nvml.nvmlEventTypeXidCriticalError
+        try:
+            self._nvml.nvmlDeviceRegisterEvents(self._card, xids, events)
+        except lacking(self._nvml):
+            return None
+        return events
+
+    def _make_readers(self) -> dict[str, Callable[[], Any]]:
+        nvml, card = self._nvml, self._card
+        return {
+            "sm_clock_mhz": lambda: nvml.nvmlDeviceGetClockInfo(card, nvml.NVML_CLOCK_SM),
+            "memory_clock_mhz": lambda: nvml.nvmlDeviceGetClockInfo(card, nvml.NVML_CLOCK_MEM),
+            "temperature_c": lambda: nvml.nvmlDeviceGetTemperature(card, nvml.NVML_TEMPERATURE_GPU),
+            "power_w": lambda: nvml.nvmlDeviceGetPowerUsage(card) / 1000,
+            "utilisation_pct": lambda: int(nvml.nvmlDeviceGetUtilizationRates(card).gpu),
+            "memory_bytes": lambda: int(nvml.nvmlDeviceGetMemoryInfo(self._handle).used),
+            "reasons": lambda: reason_names(self._names(card)),
+        }
+
+
+def reason_names(bits: int) -> tuple[str, ...]:
+    """The names of the reasons that are set; a bit without a name by its number."""
+    names = [name for bit, name in REASONS.items() if bits & bit]
+    unnamed = bits & ~sum(REASONS)
+    return (*names, *([f"reason_{unnamed:#x}"] if unnamed else []))
+
+
+def reader(binding: Any) -> Callable[[Any], int]:
+    """What reads the reasons: by their name since driver 535, else by the older one."""
+
+    def read(card: Any) -> int:
+        try:
+            return int(binding.nvmlDeviceGetCurrentClocksEventReasons(card))
+        except binding.NVMLError_FunctionNotFound:
+            return int(binding.nvmlDeviceGetCurrentClocksThrottleReasons(card))
+
+    return read

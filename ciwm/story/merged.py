@@ -1,0 +1,178 @@
+"""The jobs of a workflow matrix as one story: their runs judged once, their reports made one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING
+
+from ciwm import __version__
+from ciwm.bench.merging import Part
+from ciwm.errors import CiwmError, EnvironmentFailure, UsageError
+from ciwm.records import BumpReport, Run, read_record
+from ciwm.records.bump import Stage
+from ciwm.story.ending import conclusion_of, exit_code_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from ciwm.config import Config
+    from ciwm.records import BuildRecord, SyncReport, Verdict
+    from ciwm.records.bump import StageName, StageStatus
+
+PREFIX = "shard-"  # of an artifact, and of the folder it is unpacked to
+_ORDER: tuple[StageName, ...] = ("fetch", "sync", "build", "package", "bench", "gate", "store")
+_WORST: tuple[StageStatus, ...] = ("failed", "interrupted", "done", "skipped")
+_RUNS = ("run.json", "run/run.json")  # in the folders of `ciwm bench` and of `ciwm ci`
+
+
+@dataclass(frozen=True)
+class ShardFiles:
+    """What one job of the matrix left: its run, its report, or why there is none."""
+
+    part: Part
+    report: BumpReport | None = None
+
+
+def shard_files(path: Path, label: str | None = None) -> ShardFiles:
+    """The files of a shard at a path: a run record, or the folder of a bench or of a CI job.
+
+    Its label is the one given, else that of its run, else by its folder's name (`shard-LABEL`).
+    What cannot be read makes it a missing one; raises EnvironmentFailure where it has no label.
+    """
+    by_folder = path.name.removeprefix(PREFIX) if path.name.startswith(PREFIX) else None
+    name = label if label is not None else by_folder
+    try:
+        run, report = _read(path)
+    except CiwmError as error:
+        if name is None:
+            raise EnvironmentFailure(
+                f"a shard is missing: {error.message}",
+                "label the shards (LABEL=RUN), and the others are merged without it",
+            ) from error
+        return ShardFiles(Part(name, None, error.message))
+    if run is not None:
+        return ShardFiles(Part(run.plan.shard if label is None else label, run), report)
+    stages = report.stages if report is not None else ()
+    why = next((stage.message for stage in stages if stage.status == "failed"), "")
+    return ShardFiles(Part(name or "", None, why or "its job measured nothing"), report)
+
+
+def _read(path: Path) -> tuple[Run | None, BumpReport | None]:
+    if not path.exists():
+        raise UsageError(f"there is no {path}")
+    if not path.is_dir():
+        return read_record(path, Run), None
+    file = next((path / name for name in _RUNS if (path / name).is_file()), None)
+    told = path / "report.json"
+    report = read_record(told, BumpReport) if told.is_file() else None
+    if file is None and report is None:
+        raise UsageError(f"{path} holds neither run.json nor report.json")
+    return read_record(file, Run) if file is not None else None, report
+
+
+def merged_report(
+    shards: Sequence[ShardFiles], run: Run | None, verdict: Verdict | None, config: Config
+) -> BumpReport | None:
+    """One report of all jobs; None where they left none. The verdict is that on the merged run.
+
+    Without a run nothing was measured anywhere, as where no workload is declared.
+    """
+    from ciwm.report.headline import headline  # noqa: PLC0415
+
+    told = [(shard.part.label, shard.report) for shard in shards if shard.report is not None]
+    if not told:
+        return None
+    first = told[0][1]
+    stages = (*_stages(told, judged=verdict is not None), *missing_stages(shards))
+    builds = _builds(report for _, report in told)
+    sync, sync_base = _sync(report for _, report in told)
+    exit_code = exit_code_of(
+        stages,
+        builds,
+        verdict,
+        config.gate,
+        over_budget=config.sync.block and sync is not None and not _within_budget(sync),
+        interrupted=any(stage.status == "interrupted" for stage in stages),
+    )
+    return BumpReport(
+        generated_at=datetime.now(timezone.utc),
+        ciwm_version=__version__,
+        repository=first.repository,
+        base=first.base,
+        head=first.head,
+        pull_request=first.pull_request,
+        check_sha=first.check_sha,
+        run_url=first.run_url,
+        stages=stages,
+        sync=sync,
+        sync_base=sync_base,
+        builds=builds,
+        environment=run.head.environment if run else first.environment,
+        run_file="run/run.json" if run else None,
+        run_summary=run.stopped_because if run else None,
+        verdict=verdict,
+        conclusion=conclusion_of(verdict, exit_code),
+        headline=headline(stages, builds, sync, verdict, sync_base),
+        exit_code=exit_code,
+    )
+
+
+def _stages(told: Sequence[tuple[str, BumpReport]], *, judged: bool) -> Iterator[Stage]:
+    """Each stage once: as it ended in the worst of the jobs, with what that job says of it."""
+    for name in _ORDER:
+        every = [
+            (label, stage)
+            for label, report in told
+            for stage in report.stages
+            if stage.name == name
+        ]
+        if not every or name == "gate":
+            continue
+        worst = min((stage.status for _, stage in every), key=_WORST.index)
+        those = [(label, stage) for label, stage in every if stage.status == worst]
+        said = dict.fromkeys((stage.message, label) for label, stage in those if stage.message)
+        yield Stage(
+            name=name,
+            status=worst,
+            duration_s=max(stage.duration_s for _, stage in every),
+            message=_said(list(said), alone=len(every) == 1),
+            hint=next((stage.hint for _, stage in those if stage.hint), ""),
+        )
+    if judged:
+        yield Stage(name="gate", status="done", duration_s=0)
+
+
+def _said(messages: list[tuple[str, str]], *, alone: bool) -> str:
+    """Messages with the labels of the jobs that say so; one that all say, without."""
+    texts = list(dict.fromkeys(text for text, _ in messages))
+    if len(texts) == 1 and (alone or len(messages) > 1):
+        return texts[0]
+    return "; ".join(f"{label}: {text}" if label else text for text, label in messages)
+
+
+def missing_stages(shards: Sequence[ShardFiles]) -> Iterator[Stage]:
+    """A shard without a run, where others have one; or without so much as a report."""
+    some_run = any(shard.part.run is not None for shard in shards)
+    for shard in shards:
+        if shard.part.run is None and (some_run or shard.report is None):
+            message = f"shard {shard.part.label} is missing: {shard.part.missing}"
+            yield Stage(name="bench", status="failed", duration_s=0, message=message)
+
+
+def _builds(reports: Iterable[BumpReport]) -> tuple[BuildRecord, ...]:
+    """The pair of builds that tells most: one of which something did not build, if there is any."""
+    pairs = [report.builds for report in reports if len(report.builds) == 2]  # noqa: PLR2004
+    broken = (pair for pair in pairs if not all(build.ok for build in pair))
+    return next(broken, pairs[0] if pairs else ())
+
+
+def _sync(reports: Iterable[BumpReport]) -> tuple[SyncReport | None, SyncReport | None]:
+    """What upstream costs, as the first job that reckoned it has it: it is the same on all."""
+    found = next((report for report in reports if report.sync is not None), None)
+    return (None, None) if found is None else (found.sync, found.sync_base)
+
+
+def _within_budget(sync: SyncReport) -> bool:
+    return sync.gate is None or sync.gate.ok

@@ -1,0 +1,282 @@
+"""`ciwm merge`: the runs of a workflow matrix, joined and judged once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ciwm.cli import run as ciwm
+from ciwm.records import BumpReport, Run, read_record
+from ciwm.records.bump import Stage
+from tests.records_examples import bump, stages
+from tests.runs import RunBuilder, build, series
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LABELS = ("h100", "a100")
+SAME, SLOWER = 1.0, 1.08
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def shard(label: str, ratio: float, seed: int = 20, **plan: Any) -> Run:
+    """Eight blocks of one device of the matrix, in the order of its own seed."""
+    told = {"family_size": 2, "shard": label, "shard_labels": LABELS, **plan}
+    builder = RunBuilder(seed=seed, plan=told if label else plan).blocks(8, 1.0, ratio)
+    run = builder.run()
+    return run.model_copy(update={"id": f"run-{label or seed}"})
+
+
+def written(folder: Path, run: Run | None, report: BumpReport | None = None) -> Path:
+    """What a job of the matrix leaves."""
+    (folder / "run").mkdir(parents=True)
+    if run is not None:
+        (folder / "run" / "run.json").write_text(run.to_json())
+    if report is not None:
+        (folder / "report.json").write_text(report.to_json())
+    return folder
+
+
+def both(tmp_path: Path, ratios: Mapping[str, float]) -> list[str]:
+    runs = [shard(label, ratios[label], seed) for seed, label in enumerate(LABELS)]
+    return [str(written(tmp_path / run.plan.shard, run)) for run in runs]
+
+
+def of(tmp_path: Path) -> Run:
+    return read_record(tmp_path / "out" / "run" / "run.json", Run)
+
+
+def merge(tmp_path: Path, *arguments: str) -> int:
+    return ciwm(["merge", *arguments, "--out", str(tmp_path / "out")])
+
+
+def outcomes(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+    capsys.readouterr()
+    ciwm(["gate", str(path), "--json"])
+    verdict = json.loads(capsys.readouterr().out)
+    return {one["series"]: one["outcome"] for one in verdict["series"]}
+
+
+def test_devices_are_told_apart_and_judged_together(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert merge(tmp_path, *both(tmp_path, {"h100": SAME, "a100": SLOWER})) == 1
+    run = of(tmp_path)
+    assert run.complete
+    assert run.plan.family_size == 2
+    assert [one.series for one in run.plan.family] == ["decode/b1@h100", "decode/b1@a100"]
+    assert len(run.launches) == 64
+    assert [launch.number for launch in run.launches] == list(range(64))
+    found = outcomes(tmp_path / "out" / "run", capsys)
+    assert found == {"decode/b1@h100": "unchanged", "decode/b1@a100": "regressed"}
+
+
+def test_the_order_of_each_shard_is_checked_by_its_own_seed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    merge(tmp_path, *both(tmp_path, {"h100": SAME, "a100": SAME}))
+    path = tmp_path / "out" / "run" / "run.json"
+    assert set(outcomes(path, capsys).values()) == {"unchanged"}
+    data = json.loads(path.read_text())
+    data["plan"]["shards"][1]["seed"] += 1
+    path.write_text(json.dumps(data))
+    assert outcomes(path, capsys) == {"decode/b1@h100": "unchanged", "decode/b1@a100": "void"}
+
+
+def test_a_rule_or_a_removal_for_a_workload_holds_on_every_device(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = both(tmp_path, {"h100": SLOWER, "a100": SLOWER})
+    (tmp_path / "ciwm.toml").write_text(
+        '[[gate.series]]\nmatch = "decode"\nthreshold = "20%"\n'
+        '[[gate.series]]\nmatch = "decode/b1@a100"\nthreshold = "3%"\n'
+    )
+    assert merge(tmp_path, *runs) == 0
+    assert set(outcomes(tmp_path / "out" / "run", capsys).values()) == {"unchanged"}
+    (tmp_path / "ciwm.toml").write_text(
+        '[[gate.series]]\nmatch = "decode/b1@h100"\nthreshold = "20%"\n'
+    )
+    found = outcomes(tmp_path / "out" / "run", capsys)
+    assert found == {"decode/b1@h100": "unchanged", "decode/b1@a100": "regressed"}
+
+
+def test_a_shard_that_was_not_given_is_named_and_its_series_are_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (first, _) = both(tmp_path, {"h100": SAME, "a100": SAME})
+    assert merge(tmp_path, first) == 4
+    assert "error: shard a100 is missing: no run of it was given" in capsys.readouterr().err
+    run = of(tmp_path)
+    assert not run.complete
+    assert len(run.launches) == 32  # what was measured is kept
+    found = outcomes(tmp_path / "out" / "run", capsys)
+    assert found == {"decode/b1@h100": "unchanged", "decode/b1@a100": "missing"}
+
+
+def test_a_shard_that_cannot_be_read_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (first, second) = both(tmp_path, {"h100": SAME, "a100": SAME})
+    file = Path(second) / "run" / "run.json"
+    file.write_text(file.read_text()[:1000])
+    assert merge(tmp_path, first, f"a100={second}") == 4
+    told = capsys.readouterr().err
+    assert "error: shard a100 is missing: " in told
+    assert "is not JSON" in told
+    assert outcomes(tmp_path / "out" / "run", capsys)["decode/b1@a100"] == "missing"
+
+
+def test_labels_that_must_be_there_can_be_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = both(tmp_path, {"h100": SAME, "a100": SAME})
+    assert merge(tmp_path, *runs, "--shards", "h100,a100,mi300") == 4
+    assert "shard mi300 is missing" in capsys.readouterr().err
+
+
+def test_runs_of_different_workloads_need_no_labels(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = []
+    for seed, name in enumerate(("decode", "prefill")):
+        builder = RunBuilder(seed=seed, family=[series(name)])
+        run = builder.blocks(8, 1.0, SAME, workload=name).run()
+        path = tmp_path / f"{name}.json"
+        path.write_text(run.model_copy(update={"id": name}).to_json())
+        paths.append(str(path))
+    assert merge(tmp_path, *paths) == 0
+    assert of(tmp_path).plan.family_size == 2
+    assert outcomes(tmp_path / "out" / "run", capsys) == dict.fromkeys(
+        ("decode", "prefill"), "unchanged"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("same", "decode/b1 step_time is in two of the runs"),
+        ("revision", "head is bbbbbbbbbbbb in run-1 and cccccccccccc in run-2"),
+        ("merged", "is a merged run itself"),
+        ("calibration", "is not a run in which `ciwm bench BASE HEAD` compared"),
+    ],
+)
+def test_runs_that_do_not_belong_together_are_one_clear_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: str, said: str
+) -> None:
+    first, second = shard("", SAME, 1), shard("", SAME, 2)
+    if change == "revision":
+        revision = second.head.revision.model_copy(update={"sha": "c" * 40})
+        arm = second.head.model_copy(update={"revision": revision})
+        second = second.model_copy(update={"head": arm})
+    if change == "calibration":
+        plan = second.plan.model_copy(update={"purpose": "calibrate"})
+        second = second.model_copy(update={"plan": plan})
+    paths = [written(tmp_path / "1", first), written(tmp_path / "2", second)]
+    if change == "merged":
+        merge(tmp_path, f"x={paths[0]}", f"y={paths[1]}")
+        paths = [tmp_path / "out", paths[1]]
+    code = ciwm(["merge", *map(str, paths), "--out", str(tmp_path / "again")])
+    lines = [x for x in capsys.readouterr().err.splitlines() if x.startswith("error: ")]
+    assert code == 2
+    assert said in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 2, "name runs, or the folder of all of them"),
+        (["nowhere.json"], 4, "a shard is missing: there is no nowhere.json"),
+        (["x=nowhere.json"], 4, "no shard has a run: x: there is no nowhere.json"),
+        (["--from", "nowhere"], 4, "there is no folder nowhere"),
+        (["--from", "."], 4, ". holds no shard"),
+    ],
+)
+def test_nothing_to_merge_is_one_clear_line(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    code: int,
+    said: str,
+) -> None:
+    (tmp_path / "file").touch()
+    assert ciwm(["merge", *arguments]) == code
+    assert said in capsys.readouterr().err
+
+
+def told(label: str, run: Run | None, **changes: Any) -> BumpReport:
+    """The report of a job whose gate is not yet the whole's."""
+    given = {"sync": None, "verdict": None, "stages": stages()[2:], "conclusion": "success"}
+    facts = {"builds": (build("base"), build("head")), "exit_code": 0, "run_summary": label}
+    report = bump(**{**given, **facts, **changes})
+    return report if run is not None else report.model_copy(update={"run_file": None})
+
+
+def test_the_reports_of_the_jobs_become_one(tmp_path: Path) -> None:
+    artifacts = tmp_path / "artifacts"
+    for seed, (label, ratio) in enumerate((("h100", SAME), ("a100", SLOWER))):
+        run = shard(label, ratio, seed)
+        written(artifacts / f"shard-{label}", run, told(label, run))
+    assert merge(tmp_path, "--from", str(artifacts)) == 1
+    report = read_record(tmp_path / "out" / "report.json", BumpReport)
+    assert report.verdict is not None
+    assert {one.series: one.outcome for one in report.verdict.series} == {
+        "decode/b1@a100": "regressed",
+        "decode/b1@h100": "unchanged",
+    }
+    assert report.conclusion == "failure"
+    assert (report.exit_code, report.pull_request) == (1, 412)
+    names = [stage.name for stage in report.stages]
+    assert len(names) == len(set(names))
+
+
+def test_a_device_whose_head_does_not_build_fails_alone(tmp_path: Path) -> None:
+    artifacts = tmp_path / "artifacts"
+    fine = shard("h100", SAME, 1)
+    broken = shard("a100", SAME, 2)
+    arm = broken.head.model_copy(update={"build": build("head", ok=False)})
+    broken = broken.model_copy(update={"head": arm, "launches": ()})
+    written(artifacts / "shard-h100", fine, told("h100", fine))
+    pair = (build("base"), build("head", ok=False))
+    written(artifacts / "shard-a100", broken, told("a100", broken, builds=pair))
+    assert merge(tmp_path, "--from", str(artifacts)) == 1
+    report = read_record(tmp_path / "out" / "report.json", BumpReport)
+    assert report.verdict is not None
+    found = {one.series: one.outcome for one in report.verdict.series}
+    assert found == {"decode/b1@a100": "failed", "decode/b1@h100": "unchanged"}
+    assert [one.ok for one in report.builds] == [True, False]
+
+
+def test_a_job_that_left_nothing_fails_the_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    artifacts = tmp_path / "artifacts"
+    run = shard("h100", SAME)
+    written(artifacts / "shard-h100", run, told("h100", run))
+    (artifacts / "shard-a100").mkdir()
+    assert merge(tmp_path, "--from", str(artifacts)) == 4
+    assert "shard a100 is missing" in capsys.readouterr().err
+    report = read_record(tmp_path / "out" / "report.json", BumpReport)
+    assert report.conclusion == "failure"
+    assert report.exit_code == 1  # its series are missing
+    assert any("shard a100 is missing" in stage.message for stage in report.stages)
+
+
+def test_jobs_of_a_repository_without_workloads_have_a_report_too(tmp_path: Path) -> None:
+    artifacts = tmp_path / "artifacts"
+    why = "no workload is declared"
+    skipped = (*stages()[2:3], Stage(name="bench", status="skipped", duration_s=0, message=why))
+    for label in LABELS:
+        written(artifacts / f"shard-{label}", None, told(label, None, stages=skipped))
+    assert merge(tmp_path, "--from", str(artifacts), "--shards", "h100,a100") == 0
+    report = read_record(tmp_path / "out" / "report.json", BumpReport)
+    assert report.verdict is None
+    assert report.conclusion == "success"
+    assert [stage.message for stage in report.stages if stage.name == "bench"] == [why]
+    assert not (tmp_path / "out" / "run").exists()
