@@ -216,7 +216,7 @@ def _map(story: Story) -> None:
     base, head = story.builds
     with story.stage("map"):
         maps = mapped(bump, (base, head), story.progress, story.stop)
-        diff = map_changes(maps, bump.base_config, story.sync, story.sync_base)
+        diff = map_changes(bump, maps, story.sync, story.sync_base)
         for name, record in (("map-base", maps[0]), ("map", maps[1]), ("map-diff", diff)):
             _save(story, f"{name}.json", record.to_json())
         story.map_diff = diff

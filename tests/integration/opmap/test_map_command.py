@@ -125,6 +125,7 @@ def test_a_diff_as_json_is_the_record_and_nothing_else(
     assert parse_record(capsys.readouterr().out, MapDiff, "stdout").changes == ()
 
 
+@pytest.mark.heavy
 def test_a_manifest_is_dumped_where_a_backend_imports(checkout: Path) -> None:
     assert run(["map", "manifest", "--key", "CPU", "--out", "cpu.json"]) == 0
     table = read_record(checkout / "cpu.json", Manifest).table()
