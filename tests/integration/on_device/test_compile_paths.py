@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -27,7 +27,9 @@ def from_exported_program(program):
 """
 
 
-def paths(folder: Path, text: str, phase: str, *only: str, stub: Path | None = None) -> Any:
+def paths(
+    folder: Path, text: str, phase: str, *only: str, stub: Path | None = None
+) -> WorkloadCompile:
     made = subject(folder, text, phase)
     site = replace(cpu_site(folder), python_path=(stub,) if stub else ())
     observed = observe("compile", made, site, {"device": "cpu", "paths": list(only)})
