@@ -142,8 +142,8 @@ def barrier(kind: str) -> Callable[[], Any]:
         synchronise = torch.accelerator.synchronize
     devices = used_devices(module)
     if len(devices) < 2 or not hasattr(module, "memory_reserved"):  # noqa: PLR2004  several
-        only: Callable[[], Any] = synchronise
-        return only
+        alone: Callable[[], Any] = synchronise
+        return alone
     return lambda: [synchronise(device) for device in devices]
 
 

@@ -188,7 +188,7 @@ def test_unknown_names_are_told_with_what_there_is(
     checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert checkout
-    assert run(["map", "run", "--only", "sensus"]) == 2
+    assert run(["map", "run", "--only", "consus"]) == 2
     assert run(["map", "run", "--workload", "nett"]) == 2
     assert run(["map", "run", "--target", "cuda13"]) == 2
     told = capsys.readouterr().err
