@@ -20,6 +20,8 @@ NAMED = 3  # workloads in a sentence
 def operator_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
     """Kernels gained and lost among workloads that both sides observed; then classes."""
     both = _observed(base) & _observed(head)
+    if not (_counted(base) and _counted(head)):
+        both = set()
     needed, needs = _needs(base, both), _needs(head, both)
     served = {one.op: one for one in head.supports}
     for op in sorted(needed.keys() | needs.keys()):
@@ -36,6 +38,11 @@ def operator_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange
                 sentence=f"{op} is no longer needed by {_listed(gone)}",
             )
     yield from _classes(base, head)
+
+
+def _counted(side: WorkloadMap) -> bool:
+    """Whether a census was taken: without one, nothing is no longer needed."""
+    return not {"census", "queue"}.isdisjoint(side.stages)
 
 
 def _observed(side: WorkloadMap) -> set[str]:
