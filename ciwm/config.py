@@ -6,14 +6,16 @@ import re
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from ciwm.config_bench import BenchConfig
 from ciwm.config_coverage import CoverageConfig
 from ciwm.config_ingest import Format, IngestConfig, MetricConfig
 from ciwm.config_map import MODEL, MapConfig
 from ciwm.config_mistakes import explained
+from ciwm.config_package import PackageConfig
 from ciwm.config_pulls import PullsConfig
+from ciwm.config_ranks import CollectiveConfig, ScalingConfig, check_torchrun, nodes
 from ciwm.config_section import Section, read_toml
 from ciwm.config_sync import SyncConfig
 from ciwm.errors import ConfigError
@@ -36,6 +38,7 @@ __all__ = [
     "BenchConfig",
     "BlockOn",
     "BuildConfig",
+    "CollectiveConfig",
     "Config",
     "Format",
     "GateConfig",
@@ -45,6 +48,7 @@ __all__ = [
     "Phase",
     "PinConfig",
     "Scalar",
+    "ScalingConfig",
     "SeriesRule",
     "StoreConfig",
     "UpstreamConfig",
@@ -199,6 +203,8 @@ class BuildConfig(Section):
     """Variables for the recipe."""
     pass_env: tuple[str, ...] = ()
     """Variables of the job that reach it although they look like secrets."""
+    jobs: int | None = Field(default=None, ge=1)
+    """Compilers at once (MAX_JOBS, CMAKE_BUILD_PARALLEL_LEVEL, ...) where nothing else says so."""
     timeout_s: float = Field(default=5400, gt=0)
     """Seconds after which the build is stopped."""
     venv: bool | Literal["system-site-packages"] = False
@@ -232,11 +238,13 @@ class BuildConfig(Section):
 
 
 STEP_TIME = MetricConfig(unit="s", better="lower")
+COLLECTIVE_TIME = MetricConfig(unit="us", better="lower")
 
 
 class WorkloadConfig(Section):
-    """What is measured: a Python callable timed by the worker, or a command that reports itself.
+    """What is measured: a timed callable, a command that reports itself, or collectives.
 
+    A callable with more than one device, and a collective, is started by torchrun, a rank a device.
     `files` are globs of the workload's own files besides the one named in `python`/`command`.
     `imports_build` is false where a `python` workload's own process loads nothing of the build, as
     when it starts the build's programs: then nobody checks that the two sides ran different code.
@@ -250,6 +258,8 @@ class WorkloadConfig(Section):
     """A callable that is timed: 'file.py:callable', see `ciwm bench --help`."""
     command: str | None = None
     """Or a program that writes its samples to {out}, see `ciwm bench --help`."""
+    collective: CollectiveConfig | None = None
+    """Or collectives over sizes and dtypes, between `devices` ranks."""
     model: str | None = None
     """What builds its model for the workload map: 'file.py:build', see docs/map.md."""
     format: Format = "samples-json"
@@ -259,7 +269,9 @@ class WorkloadConfig(Section):
     files: tuple[str, ...] = ()
     """Globs of files it needs besides those in the folder of the file named above."""
     devices: int = Field(default=1, ge=1)
-    """Accelerators a launch gets to itself, on machines that have any."""
+    """Accelerators a launch gets to itself, where there are any; a rank each but for `command`."""
+    torchrun: tuple[str, ...] = ()
+    """Flags for torchrun besides --nproc-per-node: --nnodes=2, --rdzv-endpoint=HOST:PORT, ..."""
     params: dict[str, tuple[Scalar, ...]] = {}
     """Values by name; a series for each combination. A single value stands for a list of one."""
     metrics: dict[str, MetricConfig] = {}
@@ -278,6 +290,8 @@ class WorkloadConfig(Section):
     """Whether the last-level cache of CPU or accelerator is overwritten before each timed call."""
     timeout_s: float = Field(default=900, gt=0)
     """Seconds after which a launch counts as hung."""
+    launcher: str = ""
+    """What starts each launch on a node: "srun -N1 --gres=gpu:{devices}"; also {workload}."""
     imports_build: bool = True
     """false: its process only starts the build's programs, and loads nothing of it itself."""
 
@@ -297,14 +311,23 @@ class WorkloadConfig(Section):
 
     @model_validator(mode="after")
     def _one_kind(self) -> WorkloadConfig:
-        if (self.python is None) == (self.command is None):
-            raise ValueError("state exactly one of python = 'file.py:callable' and command = '...'")
+        kinds = (self.python, self.command, self.collective)
+        if sum(kind is not None for kind in kinds) != 1:
+            raise ValueError(
+                "state exactly one of python = 'file.py:callable', command = '...' and "
+                "collective = { ... }"
+            )
         if self.python is not None and not re.fullmatch(r"[^:]+\.py:[A-Za-z_][\w.]*", self.python):
             raise ValueError("python is 'file.py:callable'")
         if self.model is not None and not MODEL.fullmatch(self.model):
             raise ValueError("model is 'file.py:build'")
         if self.command is not None and not self.metrics:
             raise ValueError("a command workload states metrics = { name = { unit, better } }")
+        if self.collective is not None and (self.params or self.files):
+            raise ValueError("a collective has no params and no files: its table says all")
+        check_torchrun(self.torchrun, devices=self.devices, by_command=self.command is not None)
+        if self.collective is not None and self.ranks == 1:
+            raise ValueError("a collective is between ranks: state devices = 2 or more")
         if self.command is None and (self.benchmarks or self.format != "samples-json"):
             raise ValueError("format and benchmarks are for what a command writes")
         if self.benchmarks and self.format == "samples-json":
@@ -312,9 +335,23 @@ class WorkloadConfig(Section):
         return self
 
     @property
+    def ranks(self) -> int:
+        """How many processes measure together: one a device on each node, for a command one."""
+        return 1 if self.command is not None else self.devices * nodes(self.torchrun)
+
+    @property
+    def matrix(self) -> dict[str, tuple[Scalar, ...]]:
+        """Values by name, a series for each combination: `params`, or those of the collective."""
+        return self.params if self.collective is None else dict(self.collective.matrix)
+
+    @property
     def declared_metrics(self) -> dict[str, MetricConfig]:
-        """The metrics of each series; a timed callable without any has step_time in seconds."""
-        return self.metrics or {"step_time": STEP_TIME}
+        """The metrics of each series; what is timed and states none has step_time.
+
+        In seconds; of a collective in microseconds.
+        """
+        default = STEP_TIME if self.collective is None else COLLECTIVE_TIME
+        return self.metrics or {"step_time": default}
 
 
 class StoreConfig(Section):
@@ -333,8 +370,12 @@ class Config(Section):
     """How a revision is built."""
     workload: tuple[WorkloadConfig, ...] = ()
     """What is measured."""
+    package: PackageConfig = PackageConfig()
+    """What container image is made of each side."""
+    scaling: tuple[ScalingConfig, ...] = ()
+    """Which workloads are the same work on more and more devices."""
     bench: BenchConfig = BenchConfig()
-    """How launches are watched."""
+    """Where launches are made, and how they are watched."""
     gate: GateConfig = GateConfig()
     """What blocks."""
     sync: SyncConfig = SyncConfig()
@@ -348,11 +389,11 @@ class Config(Section):
     ingest: IngestConfig = IngestConfig()
     """Files of other tools."""
 
-    @field_validator("workload", mode="before")
+    @field_validator("workload", "scaling", mode="before")
     @classmethod
-    def _several(cls, value: Any) -> Any:
+    def _several(cls, value: Any, info: ValidationInfo) -> Any:
         if isinstance(value, dict):
-            what = "there may be several: write [[workload]], in two brackets"
+            what = f"there may be several: write [[{info.field_name}]], in two brackets"
             raise ValueError(what)  # noqa: TRY004  what pydantic takes for a mistake of the user
         return value
 
@@ -363,6 +404,8 @@ class Config(Section):
         twice = sorted({name for name in ids if ids.count(name) > 1})
         if twice:
             raise ValueError(f"workload id used twice: {', '.join(twice)}")
+        for group in self.scaling:
+            group.check({one.id: (one.ranks, tuple(one.declared_metrics)) for one in self.workload})
         return self
 
 

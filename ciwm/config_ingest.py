@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from ciwm.config_ranks import OverRanks
 from ciwm.config_section import Section, with_percent
 
 # the forms in which a command may write its results; docs/formats.md tells what is read of each
@@ -41,6 +42,8 @@ class MetricConfig(Section):
     """The change that counts, in percent; also threshold = "3%". Else that of [gate]."""
     threshold_abs: float | None = Field(default=None, gt=0)
     """The change that counts, in `unit`, instead: differences are compared."""
+    over_ranks: OverRanks = "worst"
+    """Of several ranks: the value of the worst one (of a time the slowest), the sum, the mean."""
 
     @model_validator(mode="before")
     @classmethod

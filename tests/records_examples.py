@@ -35,7 +35,9 @@ from ciwm.records import (
 from ciwm.records.closing import Closing
 from ciwm.records.coverage import Coverage, SideCoverage, UncoveredLines
 from ciwm.records.factorial import FactorialLaunch, Part, SeriesAttribution
+from ciwm.records.pipeline import PipelineFigures, StageFigures, WorkflowFigures
 from ciwm.records.probe import ProbeFigure, Probes, Sick
+from ciwm.records.ranks import CollectiveSeries, RankSamples, ScalingGroup, ScalingPoint
 from ciwm.records.sync import (
     Additive,
     Ahead,
@@ -96,9 +98,11 @@ def environment(**changes: Any) -> Environment:
                 power_limit_w=700.0,
                 ecc=True,
                 mig=False,
+                locked_sm_clock_mhz=1965,
             )
             for index in range(2)
         ),
+        "topology": ("0: PCIe 5 x16", "1: PCIe 5 x16", "0-1: NVLink x18"),
         "cpu_model": "Intel(R) Xeon(R) Platinum 8480C",
         "cpu_count": 16,
         "memory_bytes": 137_438_953_472,
@@ -189,6 +193,9 @@ def launch(
         detail="" if exit_reason == "ok" else "RuntimeError: no kernel for fp8_e5m2",
         warmup_iterations=3,
         samples=(Samples(series=name, metric="step_time", values=tuple(values)),),
+        ranks=ranks(name, values) if number == 0 else (),
+        cards=(0,),
+        node="node-1",
         telemetry=(
             Telemetry(
                 accelerator=0,
@@ -230,6 +237,18 @@ def launch(
     )
 
 
+def ranks(name: str, values: Sequence[float]) -> tuple[RankSamples, ...]:
+    """Two ranks of a launch, of which the second waits for the first."""
+    return tuple(
+        RankSamples(
+            rank=rank,
+            host="gpu-7",
+            samples=(Samples(series=name, metric="step_time", values=each),),
+        )
+        for rank, each in enumerate((tuple(values), tuple(values)))
+    )
+
+
 def run(**changes: Any) -> Run:
     """Two blocks of one series, one launch of which failed; every optional field is set."""
     order: tuple[Side, ...] = ("base", "head", "head", "base", "head", "base", "base", "head")
@@ -256,6 +275,28 @@ def run(**changes: Any) -> Run:
             workloads=("decode-8b",),
             workloads_from=revision("head"),
             touched_workloads=("decode-8b",),
+            collectives=(
+                CollectiveSeries(
+                    series="nvlink/op=all_reduce,bytes=1024,dtype=float32",
+                    operation="all_reduce",
+                    dtype="float32",
+                    size_bytes=1024,
+                    ranks=8,
+                    peak_gb_s=450.0,
+                    peak_source="declared: the data sheet",
+                ),
+            ),
+            scaling=(
+                ScalingGroup(
+                    id="train",
+                    kind="weak",
+                    metric="step_time",
+                    points=(
+                        ScalingPoint(workload="train-1", ranks=1),
+                        ScalingPoint(workload="train-8", ranks=8),
+                    ),
+                ),
+            ),
         ),
         "base": Arm(revision=revision("base"), build=build("base"), environment=environment()),
         "head": Arm(revision=revision("head"), build=build("head"), environment=environment()),
@@ -783,6 +824,29 @@ def probes() -> Probes:
     )
 
 
+def pipeline() -> PipelineFigures:
+    """One workflow with a stage, and failures."""
+    return PipelineFigures(
+        at=WHEN,
+        repository="vllm-npu/vllm-npu",
+        branch="main",
+        asked=50,
+        found=41,
+        workflows=(
+            WorkflowFigures(
+                workflow="CI",
+                runs=40,
+                failed=3,
+                left_out=1,
+                p50_s=912.0,
+                p90_s=1180.5,
+                stages=(StageFigures(stage="build", jobs=40, failed=1, p50_s=401.0, p90_s=455.2),),
+                failures={"build": 1, "test": 2},
+            ),
+        ),
+    )
+
+
 ONE_OF_EACH: tuple[RecordFile, ...] = (
     environment(),
     failed_build(),
@@ -819,4 +883,5 @@ ONE_OF_EACH: tuple[RecordFile, ...] = (
     manifest(),
     map_diff(),
     probes(),
+    pipeline(),
 )

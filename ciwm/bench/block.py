@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from ciwm.bench.cards import alone_on, cards_for, hidden
+from ciwm.bench.cards import alone_on, hidden, watched_hz
 from ciwm.launch.clocks import held_clocks
 from ciwm.launch.sampling import sampler
 from ciwm.launch.worker_job import Order, Site
@@ -16,12 +16,26 @@ from ciwm.records.run import LOADED_NOTHING
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from ciwm.bench.schedule import Schedule, Turn
+    from ciwm.bench.engine import Finished
+    from ciwm.bench.schedule import Turn
     from ciwm.config import BenchConfig, WorkloadConfig
     from ciwm.launch.flock import Flock
-    from ciwm.records import Environment, Launch, Side
+    from ciwm.records import Accelerator, Environment, Launch, Side
+
+
+class Known(Protocol):
+    """What is known of the sides by now; the schedule knows it."""
+
+    def is_built(self, side: Side) -> bool:
+        """Whether a side has a build that can be launched."""
+
+    def has_outcome(self, workload: str, side: Side) -> bool:
+        """Whether some launch already showed whether a side runs."""
+
+    def void_reasons(self, block: Sequence[Launch]) -> tuple[str, ...]:
+        """For each launch what made it void, so that its whole block will not count."""
 
 
 @dataclass
@@ -35,36 +49,33 @@ class BlockRunner:
     bench: BenchConfig
     stop: threading.Event
     say: Callable[[str], None]
-    waited_s: float = 0.0  # for the card, in all
 
-    def run(self, turn: Turn, schedule: Schedule, last: int, deadline: float) -> list[Launch]:
-        """The launches of one attempt; fewer than planned once it cannot count any more.
+    def run(self, block: Finished, known: Known, cards: Sequence[Accelerator]) -> Iterator[Launch]:
+        """Run one attempt, launch by launch, and put each into the block as it ends.
 
-        `last` is the number of the run's last launch so far; `deadline` is monotonic time, and is
-        put off by as long as the card was waited for. Raises DeviceError when it is not free by
-        then.
+        There are fewer than planned once it cannot count any more. The deadline is put off by as
+        long as the cards were waited for. Raises DeviceError when they are not free by then.
         """
+        turn, deadline = block.task.turn, block.task.deadline
         workload = self.workloads[turn.workload]
-        cards = cards_for(workload, self.host)
-        block: list[Launch] = []
         asked = time.monotonic()
         with (
             alone_on(cards, deadline, self.say, self.stop) as held,
             held_clocks(cards, self.say),
-            sampler(cards, self.bench.telemetry_hz) as watching,
+            sampler(cards, watched_hz(workload, self.bench.telemetry_hz)) as watching,
         ):
-            waited_s = time.monotonic() - asked
-            self.waited_s += waited_s
+            block.waited_s = waited_s = time.monotonic() - asked
             for position, side in enumerate(turn.sides):
-                if self.stop.is_set() or not _wanted(side, block, turn, schedule):
+                if self.stop.is_set() or not _wanted(side, block.launches, turn, known):
                     continue
                 order = Order(
-                    number=last + len(block) + 1,
+                    number=block.task.first + len(block.launches),
                     workload=workload,
                     side=side,
                     block=turn.block,
                     attempt=turn.attempt,
                     position=position,
+                    cards=tuple(card.index for card in cards),
                 )
                 limits = Limits(
                     left_s=max(deadline + waited_s - time.monotonic(), 0.0),
@@ -74,27 +85,27 @@ class BlockRunner:
                     sampler=watching,
                 )
                 launch, _ = run_launch(order, self.site, limits)
-                block.append(launch)
+                block.launches.append(launch)
                 self.say(describe(launch, workload))
-                if why := next(filter(None, schedule.void_reasons(block)), ""):
+                yield launch
+                if why := next(filter(None, known.void_reasons(block.launches)), ""):
                     self.say(f"{workload.id} block {turn.block + 1} is discarded: {why}")
                     break
-        return block
 
 
-def _wanted(side: Side, block: list[Launch], turn: Turn, schedule: Schedule) -> bool:
+def _wanted(side: Side, block: list[Launch], turn: Turn, known: Known) -> bool:
     """Whether a launch is still of use: once one did not end well, the block is no evidence.
 
     Then only a side of which nothing is known yet is launched, to see whether it runs at all.
     """
-    if not schedule.is_built(side):
+    if not known.is_built(side):
         return False
     if all(launch.exit == "ok" for launch in block):
         return True
     if any(launch.exit in ("interrupted", "lost") for launch in block):
         return False
     seen = any(launch.side == side for launch in block)
-    return not seen and not schedule.has_outcome(turn.workload, side)
+    return not seen and not known.has_outcome(turn.workload, side)
 
 
 def describe(launch: Launch, workload: WorkloadConfig, who: str = "") -> str:

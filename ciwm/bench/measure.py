@@ -9,13 +9,13 @@ from __future__ import annotations
 import time
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ciwm.bench.block import BlockRunner
 from ciwm.bench.cards import cards_for
-from ciwm.bench.host import measured_host
+from ciwm.bench.engine import Queue, Task
+from ciwm.bench.places import place_for
 from ciwm.bench.plan import BenchRequest, make_plan, selected
-from ciwm.bench.probes import refuse_sick
 from ciwm.bench.run_directory import RUN, RunDirectory, held, refuse_used
 from ciwm.bench.saved_request import SavedRequest, refuse_changes, saved, with_budget
 from ciwm.bench.schedule import Schedule
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     import threading
     from collections.abc import Callable, Sequence
 
+    from ciwm.bench.engine import Engine, Finished
+    from ciwm.bench.places import Place
     from ciwm.config import Config
     from ciwm.records import Environment, Launch, Plan, Side
 
@@ -38,6 +40,14 @@ __all__ = ["BenchRequest", "measure", "resume"]
 STILL_RUNNING = "not ended yet"
 INTERRUPTED = "interrupted"
 DECIDED = "every workload is decided or has had all its launches"
+
+
+class Under(NamedTuple):
+    """What a run is under: where its blocks run, what stops it, who hears of it."""
+
+    place: Place
+    stop: threading.Event
+    say: Callable[[str], None]
 
 
 def measure(
@@ -50,17 +60,19 @@ def measure(
     full.
     """
     refuse_unlistable(request.directory.absolute(), "the folder of the run")
-    host = measured_host(request.config, request.head.python, on_progress)
     now = datetime.now(timezone.utc)
     plan, files = make_plan(request)
-    for workload in selected(request.config, request.only):
-        cards_for(workload, host)
     refuse_used(request.directory)
-    if request.config.bench.probe and request.head.ok:
-        refuse_sick(request.head.python, host, stop, on_progress)
-    with held(request.directory) as directory:
-        asked = saved(request, _run_id(request, now), now, host)
-        bench = _Bench(directory, asked, plan, stop, on_progress)
+    with (
+        place_for(request.config, request.head, on_progress, request.only) as place,
+        held(request.directory) as directory,
+    ):
+        for workload in selected(request.config, request.only):
+            cards_for(workload, place.host)
+        if request.config.bench.probe and request.head.ok:
+            place.refuse_sick(request.head, stop, on_progress)
+        asked = saved(request, _run_id(request, now), now, place.host)
+        bench = _Bench(directory, asked, plan, Under(place, stop, on_progress))
         if request.head.ok:
             source = WorkloadSource(request.repository, request.workloads_from)
             for side in bench.built:
@@ -88,16 +100,16 @@ def resume(
         raise UsageError(f"there is no run in {path}")
     with held(path) as directory:
         asked, plan = directory.request(SavedRequest), directory.plan()
-        host = measured_host(asked.config, asked.head.python, on_progress)
-        refuse_changes(asked, asked.builds.items(), config, host)
-        if budget_s is not None:
-            asked = with_budget(asked, budget_s)
-        bench = _Bench(directory, asked, plan, stop, on_progress)
-        if (path / RUN).is_file() and (run := read_record(path / RUN, Run)).complete:
-            on_progress(f"{path}: this run is complete")
-            return run
-        bench.restore(directory.launches())
-        return bench.run()
+        with place_for(asked.config, asked.head, on_progress, asked.only) as place:
+            refuse_changes(asked, asked.builds.items(), config, place.host)
+            if budget_s is not None:
+                asked = with_budget(asked, budget_s)
+            bench = _Bench(directory, asked, plan, Under(place, stop, on_progress))
+            if (path / RUN).is_file() and (run := read_record(path / RUN, Run)).complete:
+                on_progress(f"{path}: this run is complete")
+                return run
+            bench.restore(directory.launches())
+            return bench.run()
 
 
 class _Bench:
@@ -108,14 +120,12 @@ class _Bench:
         directory: RunDirectory,
         asked: SavedRequest,
         plan: Plan,
-        stop: threading.Event,
-        on_progress: Callable[[str], None],
+        under: Under,
     ) -> None:
         self.directory = directory
         self.asked = asked
         self.plan = plan
-        self.stop = stop
-        self.say = on_progress
+        self.place, self.stop, self.say = under
         builds = asked.builds
         self.built = tuple(side for side in SIDES if builds[side].ok)
         self.schedule = Schedule(plan, asked.config.gate, self.built)
@@ -141,7 +151,23 @@ class _Bench:
             self._learn_software(launch)
 
     def run(self) -> Run:
-        """Run block after block until all is decided, the budget is spent, or we are stopped."""
+        """Run blocks until all is decided, the budget is spent, or we are stopped."""
+        self.directory.write_run(self._run(STILL_RUNNING, complete=False))
+        engine = self._engine()
+        try:
+            problem = self._until_decided(engine)
+        finally:
+            engine.close()
+        if problem is None or self.stop.is_set():
+            return self._finished()
+        if not self.launches:
+            self.ended(problem.message, complete=False)
+            raise problem  # a card that others hold is no word on the workloads
+        if self._left_s <= 0:
+            return self._finished()
+        return self.ended(problem.message, complete=False)
+
+    def _engine(self) -> Engine:
         runner = BlockRunner(
             site=self.site,
             workloads={one.id: one for one in selected(self.asked.config, self.asked.only)},
@@ -151,36 +177,56 @@ class _Bench:
             stop=self.stop,
             say=self.say,
         )
-        self.directory.write_run(self._run(STILL_RUNNING, complete=False))
-        while turn := self.schedule.next_turn(self._left_s):
-            if self.stop.is_set():
-                break
-            began, waited_s = time.monotonic(), runner.waited_s
-            try:
-                block = runner.run(turn, self.schedule, self._last_number, self._deadline)
-            except DeviceError as error:
-                if not self.launches and not self.stop.is_set():
-                    self.ended(error.message, complete=False)
-                    raise  # a card that others hold is no word on the workloads
-                if self.stop.is_set() or self._left_s <= 0:
-                    break
-                return self.ended(error.message, complete=False)
-            waited_s = runner.waited_s - waited_s
-            self._deadline += waited_s  # the budget is for launches
-            if block:
-                self._take(block, time.monotonic() - began - waited_s)
-        return self._finished()
+        return self.place.engine(runner, self.schedule, self.asked)
+
+    def _until_decided(self, engine: Engine) -> DeviceError | None:
+        """Begin blocks while there is need and room, and take them as they were begun.
+
+        Returns what kept a block from its cards: then no other is begun. Raises what else ends a
+        run.
+        """
+        problem: DeviceError | None = None
+        queue = Queue()
+        while True:
+            while problem is None and not self.stop.is_set() and (task := self._next_task(engine)):
+                queue.begun(task)
+                engine.begin(task)
+            if not queue.waiting:
+                return problem
+            finished = engine.next_finished()
+            if isinstance(finished.error, DeviceError):
+                problem = problem or finished.error
+            elif finished.error is not None:
+                raise finished.error
+            self._deadline += finished.waited_s / len(queue.waiting)  # the budget is for launches
+            for block in queue.over(finished):
+                self._take(block)
+
+    def _next_task(self, engine: Engine) -> Task | None:
+        """The next block, with numbers for all its launches; none where it has no room yet."""
+        turn = self.schedule.next_turn(self._left_s)
+        if turn is None or not engine.has_room(turn.workload):
+            return None
+        self.schedule.begin(turn)
+        task = Task(turn, self._last_number + 1, self._deadline)
+        self._last_number += len(turn.sides)
+        return task
 
     @property
     def _left_s(self) -> float:
         return self._deadline - time.monotonic()
 
-    def _take(self, block: Sequence[Launch], took_s: float) -> None:
-        self.launches += block
-        self._last_number = block[-1].number
+    def _take(self, finished: Finished) -> None:
+        block, task = finished.launches, finished.task
+        if self._last_number == task.first + len(task.turn.sides) - 1:
+            self._last_number = task.first + len(block) - 1  # numbers that nobody has used
+        if not block:
+            self.schedule.give_up(task.turn)
+            return
+        self.launches = sorted([*self.launches, *block], key=lambda launch: launch.number)
         for launch in block:
             self._learn_software(launch)
-        self.schedule.take(block, took_s)
+        self.schedule.take(block, finished.took_s)
         name = block[0].workload
         if name not in self.schedule.undecided:
             self.say(f"{name}: enough launches")
@@ -198,6 +244,7 @@ class _Bench:
                 "interpreter": known.interpreter or journal.interpreter,
                 "torch": known.torch or journal.torch,
                 "torch_build": known.torch_build or journal.torch_build,
+                "collective_library": known.collective_library or journal.collective_library,
             }
         )
 

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 
 from ciwm.bench.place import NO_MATRIX
 from ciwm.errors import ConfigError, UsageError
-from ciwm.launch.series import declared, family
+from ciwm.launch.collectives import size_bytes
+from ciwm.launch.launcher import launcher_words
+from ciwm.launch.series import cases, declared, family
 from ciwm.launch.workloads import WorkloadSource, changed_paths
 from ciwm.policy import by_policy_of
 from ciwm.policy.first_guess import informed, refuse_undetectable
 from ciwm.records import Plan
+from ciwm.records.ranks import CollectiveSeries, ScalingGroup, ScalingPoint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,6 +75,7 @@ def check_workloads(
     files = WorkloadSource(repository, source)
     for workload in selected(config, only):
         files.files(workload)
+        launcher_words(workload)
         if workload.command is not None and "{out}" not in workload.command:
             raise ConfigError(
                 f"workload {workload.id}: its command is not told where to write its samples",
@@ -101,6 +105,8 @@ def make_plan(request: BenchRequest) -> tuple[Plan, tuple[str, ...]]:
         gone=_gone(request),
         added=_added(request),
         purpose="calibrate" if request.calibrate else "compare",
+        collectives=tuple(one for workload in workloads for one in collective_series(workload)),
+        scaling=scaling_groups(request.config, workloads),
         shard=request.place.label,
         shard_labels=request.place.labels,
     )
@@ -110,6 +116,38 @@ def make_plan(request: BenchRequest) -> tuple[Plan, tuple[str, ...]]:
         plan = informed(plan, request.config.gate, request.calibration)
     refuse_undetectable(plan, request.config.gate)
     return plan, tuple(sorted({path for own in files.values() for path in own}))
+
+
+def collective_series(workload: WorkloadConfig) -> tuple[CollectiveSeries, ...]:
+    """The series of a workload that are collectives, with the peak it declares."""
+    if workload.collective is None:
+        return ()
+    return tuple(
+        CollectiveSeries(
+            series=case.series,
+            operation=str(case.params["op"]),
+            dtype=str(case.params["dtype"]),
+            size_bytes=size_bytes(workload, case.params),
+            ranks=workload.ranks,
+            peak_gb_s=workload.collective.peak_gb_s,
+            peak_source=workload.collective.peak_source,
+        )
+        for case in cases(workload)
+    )
+
+
+def scaling_groups(config: Config, workloads: Sequence[WorkloadConfig]) -> tuple[ScalingGroup, ...]:
+    """The scaling groups of which two workloads or more are measured, the fewest ranks first."""
+    chosen = {workload.id: workload.ranks for workload in workloads}
+    groups = []
+    for one in config.scaling:
+        points = [ScalingPoint(workload=n, ranks=chosen[n]) for n in one.workloads if n in chosen]
+        points.sort(key=lambda point: point.ranks)
+        if len(points) > 1:
+            groups.append(
+                ScalingGroup(id=one.id, kind=one.kind, metric=one.metric, points=tuple(points))
+            )
+    return tuple(groups)
 
 
 def _family_size(request: BenchRequest, own: int) -> int:

@@ -45,12 +45,13 @@ class Schedule:
         self._attempts: Counter[tuple[str, int]] = Counter()
         self._took_s: defaultdict[str, list[float]] = defaultdict(list)
         self._outcomes: set[tuple[str, Side]] = set()
+        self._begun: defaultdict[str, list[int]] = defaultdict(list)  # blocks under way
         self._last = len(plan.workloads) - 1
 
     @property
     def undecided(self) -> tuple[str, ...]:
         """Workloads that need more launches and may have them."""
-        return tuple(name for name in self._plan.workloads if self._open(name))
+        return tuple(name for name in self._plan.workloads if self._wants(name, 0))
 
     def is_built(self, side: Side) -> bool:
         """Whether a side has a build that can be launched."""
@@ -65,10 +66,25 @@ class Schedule:
                 return self._turn(names[place])
         return None
 
+    def begin(self, turn: Turn) -> None:
+        """Note that a block is under way; until it is taken or given up, others come next."""
+        self._last = self._plan.workloads.index(turn.workload)
+        self._begun[turn.workload].append(turn.block)
+
+    def give_up(self, turn: Turn) -> None:
+        """Note that a block that was begun has no launch, and can be begun as it was."""
+        self._begun[turn.workload].remove(turn.block)
+
     def take(self, block: Sequence[Launch], took_s: float | None = None) -> bool:
-        """Take the launches of one attempt; whether they count as evidence."""
+        """Take the launches of one attempt; whether they count as evidence.
+
+        Blocks of a workload that run side by side are taken in the order they were begun, never
+        in that they ended, which may depend on what they measured.
+        """
         first = block[0]
         self._last = self._plan.workloads.index(first.workload)
+        if first.block in self._begun[first.workload]:
+            self._begun[first.workload].remove(first.block)
         attempts = self._attempts[first.workload, first.block]
         self._attempts[first.workload, first.block] = max(attempts, first.attempt + 1)
         self._outcomes |= {(one.workload, one.side) for one in block if _says_something(one)}
@@ -96,10 +112,15 @@ class Schedule:
         return (workload, side) in self._outcomes
 
     def _open(self, name: str) -> bool:
+        return self._wants(name, len(self._begun[name]))
+
+    def _wants(self, name: str, under_way: int) -> bool:
+        """Whether a workload needs more than the blocks under way, and may have them."""
         per_block = self._plan.launches_per_side_in_block
         if len(self._built) < len(SIDES):
-            return not any(self.has_outcome(name, side) for side in self._built)
-        room = (len(self._kept[name]) + 1) * per_block <= self._plan.max_launches
+            seen = any(self.has_outcome(name, side) for side in self._built)
+            return not seen and not under_way
+        room = (len(self._kept[name]) + under_way + 1) * per_block <= self._plan.max_launches
         return room and not self._watch.decided(name)
 
     def _fits(self, name: str, left_s: float) -> bool:
@@ -107,7 +128,8 @@ class Schedule:
         return left_s > (fmean(past) if past else 0.0)
 
     def _turn(self, name: str) -> Turn:
-        block = next(number for number in count() if number not in self._kept[name])
+        taken = self._kept[name].union(self._begun[name])
+        block = next(number for number in count() if number not in taken)
         attempt = self._attempts[name, block]
         order = cast("tuple[Side, ...]", block_order(self._plan.seed, name, block, attempt))
         return Turn(name, block, attempt, order)

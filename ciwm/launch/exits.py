@@ -18,6 +18,7 @@ TAIL_BYTES = 16_384
 DETAIL_CHARACTERS = 300
 _SHELL_SIGNAL = 128
 _CRASH_LINE = re.compile(r'  File "(?P<file>[^"]+)", line (?P<line>\d+) in (?P<name>\S+)')
+_TORCHRUN = re.compile(r"^[WE]\d{4} .* torch/distributed/elastic/", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,10 @@ def classify(ended: Ended, journal: Journal, log: Path, *, oom_killed: bool) -> 
     """Why a launch is not ok; None when its process ended well and its samples are to be judged."""
     if ended.end == "interrupted":
         return Verdict("interrupted", f"stopped after {ended.duration_s:.1f} s")
+    if journal.death is not None:
+        rank, status = journal.death
+        verdict = _from_status(status, log, oom_killed=oom_killed)
+        return Verdict(verdict.exit, shortened(f"rank {rank}: {verdict.detail}"))
     if journal.error is not None:
         reason, message = journal.error
         return Verdict(_reason(reason), shortened(message))
@@ -43,7 +48,7 @@ def classify(ended: Ended, journal: Journal, log: Path, *, oom_killed: bool) -> 
 
 
 def _from_status(status: int, log: Path, *, oom_killed: bool) -> Verdict:
-    text = log_tail(log)
+    text = _own_words(log_tail(log))
     number = -status if status < 0 else status - _SHELL_SIGNAL
     name = _signal_name(number)
     if oom_killed:
@@ -76,6 +81,11 @@ def _crash_place(text: str) -> str:
     if found is None or "(most recent call first)" not in text:
         return ""
     return f" in {found['name']}, {found['file'].rpartition('/')[2]}:{found['line']}"
+
+
+def _own_words(text: str) -> str:
+    """A log without what torchrun adds once its ranks have ended; its table is no error line."""
+    return _TORCHRUN.split(text, maxsplit=1)[0] or text
 
 
 def log_tail(log: Path) -> str:

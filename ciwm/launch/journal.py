@@ -20,15 +20,19 @@ REASONS = ("failed", "oom", "invalid")
 class Journal:
     """What a worker wrote down; `unreadable` counts the lines that were dropped."""
 
+    host: str = ""
     interpreter: str | None = None
     torch: str | None = None
     torch_build: str | None = None
+    collective_library: str | None = None
     warmup_iterations: int = 0
     clocks: dict[str, str] = field(default_factory=dict)
     calls: dict[str, int] = field(default_factory=dict)  # a sample, by series
     unsteady: list[str] = field(default_factory=list)
     own_files: int | None = None
     error: tuple[str, str] | None = None
+    failed_at: float | None = None  # seconds since the epoch
+    death: tuple[int, int] | None = None  # the rank that ended without a word, and its status
     ended: bool = False
     unreadable: int = 0
     windows: list[tuple[float, float]] = field(default_factory=list)  # measured, in monotonic time
@@ -47,6 +51,10 @@ class Journal:
             for (series, metric), values in self._values.items()
         )
 
+    def put(self, samples: Samples) -> None:
+        """Add samples of a series and metric."""
+        self._values.setdefault((samples.series, samples.metric), []).extend(samples.values)
+
     def take(self, line: bytes) -> None:
         """Take one line; what it says wrongly is dropped as a whole."""
         try:
@@ -59,11 +67,14 @@ class Journal:
 
     def _take_start(self, entry: dict[str, Any]) -> None:
         self.interpreter = _words(entry["interpreter"])
+        self.host = _words(entry.get("host", ""))
 
     def _take_software(self, entry: dict[str, Any]) -> None:
         self.torch, self.torch_build = (
             None if entry[key] is None else _words(entry[key]) for key in ("torch", "torch_build")
         )
+        library = entry.get("collective_library")
+        self.collective_library = None if library is None else _words(library)
 
     def _take_warmup(self, entry: dict[str, Any]) -> None:
         self.warmup_iterations += int(entry["iterations"])
@@ -90,6 +101,8 @@ class Journal:
     def _take_error(self, entry: dict[str, Any]) -> None:
         reason = entry["reason"] if entry["reason"] in REASONS else "failed"
         self.error = self.error or (reason, _words(entry["message"]))
+        if self.failed_at is None and "at" in entry:
+            self.failed_at = float(entry["at"])
 
     def _take_end(self, _entry: dict[str, Any]) -> None:
         self.ended = True

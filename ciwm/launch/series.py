@@ -9,6 +9,8 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ciwm.errors import ConfigError
+from ciwm.launch.collectives import check_sizes
+from ciwm.launch.launcher import launcher_words
 from ciwm.records import Series
 
 if TYPE_CHECKING:
@@ -33,6 +35,13 @@ ONCE = {
     "compile_time": SECONDS_IN,
     "peak_device_memory": BYTES_IN,
     "peak_rss": BYTES_IN,
+}
+LOAD_IMBALANCE = "load_imbalance"
+# metrics that ciwm makes of the times of all ranks: their unit, and which direction is better
+DERIVED = {
+    LOAD_IMBALANCE: ("%", "lower"),
+    "algbw": ("GB/s", "higher"),
+    "busbw": ("GB/s", "higher"),
 }
 PLACEHOLDERS = ("out", "build", "python", "workloads")
 
@@ -63,12 +72,12 @@ def cases(workload: WorkloadConfig) -> tuple[Case, ...]:
 
 def points(workload: WorkloadConfig) -> tuple[Case, ...]:
     """All combinations of the parameters, the last one varying fastest; raises ConfigError."""
-    names = list(workload.params)
-    empty = [name for name in names if not workload.params[name]]
+    names = list(workload.matrix)
+    empty = [name for name in names if not workload.matrix[name]]
     if empty:
         raise ConfigError(f"workload {workload.id}: params.{empty[0]} has no value")
     points = (
-        dict(zip(names, values, strict=True)) for values in product(*workload.params.values())
+        dict(zip(names, values, strict=True)) for values in product(*workload.matrix.values())
     )
     made = [Case(_name(workload.id, params), params) for params in points]
     _refuse_twice(workload.id, [case.series for case in made])
@@ -107,17 +116,14 @@ def check_workload(workload: WorkloadConfig) -> None:
     texts = [workload.command, *(value for values in workload.params.values() for value in values)]
     if any("\0" in text for text in texts if isinstance(text, str)):
         raise ConfigError(f"workload {workload.id}: a command or parameter holds a NUL character")
-    if workload.devices > 1 and workload.python is not None:
-        raise ConfigError(
-            f"workload {workload.id}: devices = {workload.devices}: a python workload is one "
-            "process on one card",
-            "start the processes by a command, with torchrun say",
-        )
-    if workload.python is not None:
-        _check_measured(workload)
-        _check_batch(workload)
-    else:
+    launcher_words(workload)
+    if workload.command is not None:
         _check_placeholders(workload)
+        return
+    _check_measured(workload)
+    _check_batch(workload)
+    _check_made(workload)
+    check_sizes(workload)
 
 
 def names_parameters(workload: WorkloadConfig) -> bool:
@@ -144,7 +150,7 @@ def _check_batch(workload: WorkloadConfig) -> None:
     """What the step reports itself, and a cold cache, do not go with several calls a sample."""
     if (workload.batch or 1) == 1:
         return
-    kept = {STEP_TIME, *ONCE}
+    kept = {STEP_TIME, *ONCE, *made_of_times(workload)}
     own = next((name for name in workload.declared_metrics if name not in kept), None)
     if own is not None or workload.flush_cache:
         why = (
@@ -157,6 +163,27 @@ def once_scales(workload: WorkloadConfig) -> dict[str, float]:
     """Of the metrics that are measured once a launch, what turns seconds or bytes into units."""
     declared = workload.declared_metrics
     return {name: units[declared[name].unit] for name, units in ONCE.items() if name in declared}
+
+
+def made_of_times(workload: WorkloadConfig) -> tuple[str, ...]:
+    """The declared metrics that ciwm makes of the times of all ranks; a step reports the others."""
+    names = DERIVED if workload.collective is not None else (LOAD_IMBALANCE,)
+    return tuple(name for name in workload.declared_metrics if workload.ranks > 1 and name in names)
+
+
+def _check_made(workload: WorkloadConfig) -> None:
+    made = made_of_times(workload)
+    for name, metric in workload.declared_metrics.items():
+        where = f"workload {workload.id}: metrics.{name}"
+        if name in made and (metric.unit, metric.better) != DERIVED[name]:
+            unit, better = DERIVED[name]
+            raise ConfigError(
+                f"{where} is {metric.unit!r}, {metric.better} is better",
+                f'ciwm makes it of times: unit = "{unit}", better = "{better}"',
+            )
+        if workload.collective is not None and name not in (STEP_TIME, *ONCE, *made):
+            known = ", ".join((STEP_TIME, *DERIVED, *ONCE))
+            raise ConfigError(f"{where}: a collective has only {known}")
 
 
 def _check_placeholders(workload: WorkloadConfig) -> None:

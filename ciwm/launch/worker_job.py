@@ -7,9 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ciwm.config_ranks import has_rendezvous
+from ciwm.launch.collectives import COLLECTIVE, parameters
 from ciwm.launch.command import script
 from ciwm.launch.command_words import argument_words, runs_module
-from ciwm.launch.series import ONCE, SECONDS_IN, STEP_TIME, cases, once_scales
+from ciwm.launch.launcher import started_by
+from ciwm.launch.series import ONCE, SECONDS_IN, STEP_TIME, cases, made_of_times, once_scales
 from ciwm.launch.workloads import python_entry
 from ciwm.proc import stripped_environment
 
@@ -48,7 +51,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Order:
-    """One launch of the plan."""
+    """One launch of the plan; `cards` are the indices of the accelerators it has to itself."""
 
     number: int
     workload: WorkloadConfig
@@ -56,6 +59,7 @@ class Order:
     block: int
     attempt: int
     position: int
+    cards: tuple[int, ...] = ()
 
     @property
     def folder(self) -> str:
@@ -65,10 +69,14 @@ class Order:
 
 def command(order: Order, site: Site, folder: Path) -> list[str]:
     """The arguments of a launch's process, whose files are in `folder`."""
+    return started_by(order.workload, _command(order, site, folder), folder)
+
+
+def _command(order: Order, site: Site, folder: Path) -> list[str]:
     build = site.builds[order.side]
-    if order.workload.python is not None:
+    if order.workload.command is None:
         files = ["--job", str(folder / JOB), "--journal", str(folder / JOURNAL)]
-        return [build.python, str(ENTER), *files]
+        return [build.python, *_torchrun(order.workload), str(ENTER), *files]
     values = {
         "build": build.directory,
         "python": build.python,
@@ -77,37 +85,75 @@ def command(order: Order, site: Site, folder: Path) -> list[str]:
     return ["/bin/sh", "-ec", script(order.workload, values, folder)]
 
 
+def _torchrun(workload: WorkloadConfig) -> list[str]:
+    """What starts one process a rank, of the build's own torch; nothing for a single one.
+
+    On one node they meet on the loopback interface, whatever this host's name resolves to.
+    """
+    if workload.ranks == 1:
+        return []
+    alone = [] if has_rendezvous(workload.torchrun) else ["--standalone", "--local-addr=127.0.0.1"]
+    ranks = f"--nproc-per-node={workload.devices}"
+    return ["-m", "torch.distributed.run", *alone, *workload.torchrun, ranks]
+
+
 def job(order: Order, site: Site) -> dict[str, Any]:
     """The job file: what the worker reads; a command is written down as it is run."""
     workload = order.workload
-    if workload.python is None:
+    if workload.command is not None:
         folder = site.directory / order.folder
         return {"kind": "command", "argv": command(order, site, folder)}
-    file, name = python_entry(workload)
     source = site.sources[order.side]
     metrics = workload.declared_metrics
+    timed = STEP_TIME in metrics or bool(made_of_times(workload))
     return {
         "kind": "bench",
         "side": order.side,
-        "file": str(source / file),
-        "callable": name,
-        "path": [str((source / file).parent)],
+        "ranks": workload.ranks,
+        **_entry(workload, source),
         "build": site.builds[order.side].directory,
         "own": [site.builds[order.side].directory, str(source)],
         "foreign": _foreign(order.side, site),
-        "series": [{"series": c.series, "params": dict(c.params)} for c in cases(workload)],
+        "series": [
+            {"series": case.series, "params": parameters(workload, case.params)}
+            for case in cases(workload)
+        ],
         "schedule": {
             "iterations": workload.iterations,
             "warmup_iterations": workload.warmup_iterations,
             "warmup_s": workload.warmup_s,
-            "time_metric": STEP_TIME if STEP_TIME in metrics else None,
-            "time_scale": SECONDS_IN[metrics[STEP_TIME].unit] if STEP_TIME in metrics else 1.0,
-            "reported": [one for one in metrics if one != STEP_TIME and one not in ONCE],
+            "time_metric": STEP_TIME if timed else None,
+            "time_scale": SECONDS_IN[time_unit(workload)],
+            "reported": reported(workload),
             "warmup_max_s": workload.warmup_max_s,
             "batch": workload.batch or 0,
             "flush_cache": workload.flush_cache,
             "once": once_scales(workload),
         },
+    }
+
+
+def time_unit(workload: WorkloadConfig) -> str:
+    """The unit that times are written down in; seconds where only what is made of them counts."""
+    metric = workload.declared_metrics.get(STEP_TIME)
+    return "s" if metric is None else metric.unit
+
+
+def reported(workload: WorkloadConfig) -> list[str]:
+    """The metrics that a step itself returns: neither its time nor made of that."""
+    made = made_of_times(workload)
+    return [name for name in workload.declared_metrics if name not in (STEP_TIME, *ONCE, *made)]
+
+
+def _entry(workload: WorkloadConfig, source: Path) -> dict[str, Any]:
+    """The file with the callable, and where it finds its own modules."""
+    if workload.collective is not None:
+        return {"file": str(COLLECTIVE), "callable": "Collective.step", "path": []}
+    file, name = python_entry(workload)
+    return {
+        "file": str(source / file),
+        "callable": name,
+        "path": [str((source / file).parent)],
     }
 
 
@@ -130,6 +176,8 @@ def environment(order: Order, site: Site) -> dict[str, str]:
     build = site.builds[order.side]
     entries = [os.path.normpath(Path(build.directory, entry)) for entry in site.python_path]
     line = order.workload.command
+    if order.workload.ranks > 1:  # or torchrun's `-m` looks into the workload's folder first
+        kept["PYTHONSAFEPATH"] = "1"
     if line is not None and runs_module(line):
         kept["PYTHONSAFEPATH"] = "1"
         entries += _script_folders(line, site.sources[order.side])

@@ -11,11 +11,12 @@ from ciwm.credentials import masker
 from ciwm.launch.command import ResultError, read_samples
 from ciwm.launch.exits import Verdict, classify, shortened
 from ciwm.launch.files import cannot_write, make_folder, write_atomically
-from ciwm.launch.journal import Journal, read_journal
+from ciwm.launch.launcher import node_of
 from ciwm.launch.oom import oom_kills
+from ciwm.launch.ranks import joined, rank_samples, read_journals
 from ciwm.launch.sampling import watched
 from ciwm.launch.series import cases
-from ciwm.launch.worker_job import JOB, JOURNAL, Order, Site, command, environment, job
+from ciwm.launch.worker_job import JOB, Order, Site, command, environment, job
 from ciwm.proc import Ended, run_logged
 from ciwm.records import Launch, Samples
 from ciwm.records.run import LOADED_NOTHING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from ciwm.config import WorkloadConfig
+    from ciwm.launch.journal import Journal
     from ciwm.launch.sampling import Sampler
 
 LOG, RESULT = "log.txt", "result.json"
@@ -63,7 +65,8 @@ def run_launch(order: Order, site: Site, limits: Limits) -> tuple[Launch, Journa
     before = oom_kills()
     with watched(limits.sampler, folder) as problems:
         ended, refusal = _run(order, site, limits, folder)
-    journal = read_journal(folder / JOURNAL)
+    journals = read_journals(folder, order.workload.ranks)
+    journal = joined(journals, order.workload, folder / LOG)
     killed = (oom_kills() or 0) > (before or 0)
     samples, verdict = _judged(order.workload, ended, journal, folder, oom_killed=killed)
     verdict = refusal or _explained(verdict, order, site, limits, journal)
@@ -76,6 +79,9 @@ def run_launch(order: Order, site: Site, limits: Limits) -> tuple[Launch, Journa
         warmup_iterations=journal.warmup_iterations,
         unsteady=tuple(journal.unsteady),
         samples=samples,
+        node=node_of(folder),
+        ranks=rank_samples(journals),
+        cards=tuple(order.cards),
         **_watched(limits.sampler, folder, journal, ended.cpu_s, problems),
     )
     write_atomically(folder / RESULT, launch.model_dump_json() + "\n")
@@ -162,19 +168,22 @@ def _completeness(workload: WorkloadConfig, samples: Sequence[Samples]) -> Verdi
 def lost_launch(folder: Path) -> Launch | None:
     """The record of a launch whose controller died before it could say.
 
-    None if it never began, or its job cannot be read. Its samples are kept; the record is
-    written down, so that it is found again.
+    None if it never began, or its job cannot be read. Its samples are kept, of several ranks each
+    one's own; the record is written down, so that it is found again.
     """
-    journal = read_journal(folder / JOURNAL)
     try:
-        identity = json.loads((folder / JOB).read_text(encoding="utf-8"))["launch"]
+        job = json.loads((folder / JOB).read_text(encoding="utf-8"))
+        identity = job["launch"]
+        journals = read_journals(folder, int(job.get("ranks", 1)))
+        journal = journals[0]
         launch = Launch(
             **identity,
             duration_s=0.0,
             exit="lost",
             detail="the controller died during this launch",
             warmup_iterations=journal.warmup_iterations,
-            samples=journal.samples,
+            samples=journal.samples if len(journals) == 1 else (),
+            ranks=rank_samples(journals),
         )
     except (OSError, ValueError, KeyError, TypeError, RecursionError):  # ValidationError is one
         return None

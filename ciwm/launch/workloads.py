@@ -32,6 +32,8 @@ class WorkloadSource:
 
     def files(self, workload: WorkloadConfig) -> tuple[str, ...]:
         """The workload's own files, as paths in the repository; raises ConfigError."""
+        if workload.collective is not None:
+            return ()
         named = _python_file(workload) if workload.python else self._tokens(workload)
         paths = {path for name in named for path in self._around(workload, name)}
         for pattern in workload.files:

@@ -13,6 +13,7 @@ from ciwm.policy.figures import figures, middle, seen_figures, tail_figures
 from ciwm.policy.gone import gone_verdict, renames
 from ciwm.policy.outcomes import Outcome, outcome
 from ciwm.policy.problems import aggregates_of, judged_by_itself, problems
+from ciwm.policy.rank_figures import rank_figures
 from ciwm.policy.tally import Tally
 from ciwm.policy.thresholds import ruled
 from ciwm.policy.trials import family_size
@@ -127,6 +128,7 @@ def _verdict(
         series=tuple(rows),
         problems=(*notes, *renames(run.plan, rows)),
         judged_by_itself=judged_by_itself(run),
+        devices=rank_figures(run),
     )
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
-from pydantic import AwareDatetime, FailFast, Field
+from pydantic import AwareDatetime, Field
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
 from ciwm.records.environment import Environment
 from ciwm.records.labels import labelled, unlabelled
+from ciwm.records.ranks import CollectiveSeries, RankSamples, ScalingGroup
+from ciwm.records.samples import Samples as Samples  # noqa: PLC0414  it is read from here
 from ciwm.records.telemetry import HostTelemetry, Telemetry
 
 Side = Literal["base", "head"]
@@ -59,24 +61,12 @@ class Series(Record):
         return self.model_copy(update=names)
 
 
-class Samples(Record):
-    """Iterations of one series in one launch, in the order they were taken, warm-up excluded.
-
-    Where a tool kept none, `values` is one figure, and `aggregate` says of what ("median of 200
-    requests").
-    Each value is the mean of `calls` calls, timed together because one is too short for a clock.
-    """
-
-    series: str
-    metric: str
-    values: Annotated[tuple[float, ...], FailFast()]  # of a million wrong ones, one is told
-    aggregate: str = ""
-    calls: int = Field(default=1, ge=1)
-
-
 class Launch(Record):
     """One fresh worker process: where it stood in the plan, what it measured, how it ended.
 
+    Where several ranks measured together, `samples` are those of all of them made one (of a time
+    the slowest's), and `ranks` what each said itself. `cards` are the indices of the accelerators
+    it ran on, `node` the node that a launcher or a cluster ran it on.
     `unsteady` are series whose times still fell when the longest warm-up was over. `telemetry` has
     an entry for each card it ran on; `telemetry_problem` says why some of it is missing.
     """
@@ -95,6 +85,9 @@ class Launch(Record):
     warmup_iterations: int = 0
     unsteady: tuple[str, ...] = ()
     samples: tuple[Samples, ...] = ()
+    ranks: tuple[RankSamples, ...] = ()
+    cards: tuple[int, ...] = ()
+    node: str = ""
     telemetry: tuple[Telemetry, ...] = ()
     host: HostTelemetry | None = None
     telemetry_problem: str = ""
@@ -149,6 +142,8 @@ class Plan(Record):
     gone: tuple[Series, ...] = ()
     added: tuple[str, ...] = ()
     purpose: Literal["compare", "calibrate"] = "compare"
+    collectives: tuple[CollectiveSeries, ...] = ()
+    scaling: tuple[ScalingGroup, ...] = ()
     shard: str = ""
     shard_labels: tuple[str, ...] = ()
     shards: tuple[Shard, ...] = ()

@@ -6,6 +6,7 @@ from datetime import date
 from typing import Literal
 
 from ciwm.records.base import Record, RecordFile
+from ciwm.records.ranks import RankFigures
 from ciwm.records.run import Better
 
 SeriesOutcome = Literal[
@@ -130,7 +131,8 @@ class SeriesVerdict(Record):
 class Verdict(RecordFile):
     """The decision on a run; `reason` is one sentence, `problems` name what was not right.
 
-    `judged_by_itself` are workloads measured as the change under test left them.
+    `judged_by_itself` are workloads measured as the change under test left them; `devices` are
+    figures of several devices, which are shown and not judged.
     """
 
     run: str
@@ -142,6 +144,7 @@ class Verdict(RecordFile):
     series: tuple[SeriesVerdict, ...]
     problems: tuple[str, ...] = ()
     judged_by_itself: tuple[str, ...] = ()
+    devices: RankFigures | None = None
 
     @property
     def needs_confirmation(self) -> bool:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 from ciwm.policy.blocks import blocks, complete
 from ciwm.policy.conditions import RULES, void_reasons
+from ciwm.policy.rank_figures import rank_figures
 from ciwm.records import SIDES
 from ciwm.report.figures import change, quantity
+from ciwm.report.ranks import rank_text
 from ciwm.stats.launches import as_ratio, quantile
 
 if TYPE_CHECKING:
@@ -32,7 +34,9 @@ def run_text(run: Run, rules: VoidConfig = RULES) -> str:
     counted = [one for block in whole for one in block]
     rows = [_row(series, counted) for series in run.plan.family]
     table = tabulate(rows, headers=HEADERS, tablefmt="simple", disable_numparse=True)
-    return "\n".join([table, *_troubles(run.launches), *_voids(every, rules), *_touched(run)])
+    devices = rank_text(rank_figures(run))
+    troubles = (*_troubles(run.launches), *_voids(every, rules), *_touched(run))
+    return "\n".join([table, *devices, *troubles])
 
 
 def _row(series: Series, launches: Sequence[Launch]) -> tuple[str, ...]:

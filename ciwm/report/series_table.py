@@ -9,6 +9,7 @@ from ciwm.report.changes import as_decided, interval, limit, seen
 from ciwm.report.detail import Detail, folded, more, name, table, words
 from ciwm.report.figures import harm, plural, quantity
 from ciwm.report.one_sided import needs_words
+from ciwm.report.ranks import rank_markdown
 from ciwm.report.spark import LEGEND, bars
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def benchmarks_section(
         f"#### Benchmarks\n\n{_table(opened, trends)}" if opened else "",
         _folded("more alarming", hidden, detail, trends),
         _folded("other" if loud else "", quiet, detail, trends),
+        rank_markdown(verdict.devices, detail),
         _problems(verdict),
     ]
     return "\n\n".join(part for part in parts if part)

@@ -9,6 +9,7 @@ from ciwm.report.detail import clipped
 from ciwm.report.escape import visible
 from ciwm.report.figures import plural, quantity
 from ciwm.report.one_sided import needs_words
+from ciwm.report.ranks import rank_text
 from ciwm.report.series_table import QUIET, by_severity
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def show_verdict(verdict: Verdict, console: Console) -> None:
     for row in rows[:_ROWS]:
         if row.outcome not in QUIET or needs_words(row):
             _say(console, f"{row.outcome}: {row.reason}")
+    for text in rank_text(verdict.devices):
+        _say(console, text)
     for problem in verdict.problems:
         _say(console, f"note: {problem}")
     _say(console, f"{verdict.outcome}: {verdict.reason}")

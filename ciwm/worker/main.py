@@ -6,12 +6,14 @@ import faulthandler
 import json
 import os
 import sys
+import time
 from typing import Any, Dict, List, Optional
 
 from .journal import Journal
 from .origin import check_origin
 from .problem import full_text, one_line, reason_of
-from .timing import Schedule, run_series
+from .ranks import join, journal_of, rank_of
+from .timing import Schedule, Series, run_series
 from .workload import load_module
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -27,7 +29,7 @@ def main(arguments: List[str]) -> int:
     with open(given["--job"], encoding="utf-8") as file:
         job: Dict[str, Any] = json.load(file)
     faulthandler.enable()  # a segmentation fault leaves the Python line in the log
-    journal = Journal(given["--journal"])
+    journal = Journal(journal_of(given["--journal"], rank_of(job)))
     return _run(job, journal)
 
 
@@ -40,7 +42,7 @@ def _run(job: Dict[str, Any], journal: Journal) -> int:
         reason, text = reason_of(error), full_text(error)
         message = one_line(error, os.path.dirname(job.get("file", "")))
         error.__traceback__ = None  # its frames hold what filled the memory
-        journal.write("error", reason=reason, message=message, traceback=text)
+        journal.write("error", at=time.time(), reason=reason, message=message, traceback=text)
         sys.stderr.write(text)
         return FAILED
     journal.write("end")
@@ -48,14 +50,22 @@ def _run(job: Dict[str, Any], journal: Journal) -> int:
 
 
 def _bench(job: Dict[str, Any], journal: Journal) -> None:
-    journal.write("start", pid=os.getpid(), interpreter=_interpreter(), executable=sys.executable)
+    journal.write(
+        "start",
+        pid=os.getpid(),
+        host=os.uname().nodename,
+        interpreter=_interpreter(),
+        executable=sys.executable,
+    )
     sys.argv = [job["file"]]
     sys.path.extend(entry for entry in job["path"] if entry not in sys.path)
+    ranks = join(job)
     module = load_module(job["file"])
     schedule = Schedule(**job["schedule"])
     try:
         for one in job["series"]:
-            run_series(module, job["callable"], one, schedule, journal)
+            series = Series(one["series"], schedule, journal, ranks)
+            run_series(module, job["callable"], one["params"], series)
     finally:
         journal.write("software", **_software())
     journal.write("origin", own_files=check_origin(job))
@@ -100,7 +110,7 @@ def _software() -> Dict[str, Optional[str]]:
     torch = sys.modules.get("torch")
     version = getattr(torch, "version", None)
     if torch is None or version is None:
-        return {"torch": None, "torch_build": None}
+        return {"torch": None, "torch_build": None, "collective_library": None}
     parts = {
         "git": str(getattr(version, "git_version", "") or "")[:12],
         "cuda": getattr(version, "cuda", None),
@@ -109,4 +119,18 @@ def _software() -> Dict[str, Optional[str]]:
         "debug": getattr(version, "debug", None),
     }
     build = ", ".join(f"{name} {value}" for name, value in parts.items() if value)
-    return {"torch": str(getattr(torch, "__version__", "")), "torch_build": build}
+    return {
+        "torch": str(getattr(torch, "__version__", "")),
+        "torch_build": build,
+        "collective_library": _collective_library(torch),
+    }
+
+
+def _collective_library(torch: Any) -> Optional[str]:
+    """NCCL, or RCCL, with its version, as torch was built with it; None where it was not."""
+    try:
+        version = torch.cuda.nccl.version()
+    except (AttributeError, RuntimeError, ImportError):
+        return None
+    name = "RCCL" if getattr(torch.version, "hip", None) else "NCCL"
+    return name + " " + ".".join(map(str, version if isinstance(version, tuple) else (version,)))

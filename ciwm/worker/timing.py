@@ -33,18 +33,25 @@ class Schedule(NamedTuple):
     once: Dict[str, float] = {}  # noqa: RUF012  a tuple's default is not shared for writing
 
 
-def run_series(
-    module: ModuleType, name: str, one: Dict[str, Any], schedule: Schedule, journal: Journal
-) -> None:
+class Series(NamedTuple):
+    """What one set of parameters is measured as: its name, how much, where to, and beside whom."""
+
+    name: str
+    schedule: Schedule
+    journal: Journal
+    ranks: Any
+
+
+def run_series(module: ModuleType, name: str, params: Dict[str, Any], whole: Series) -> None:
     """Measure one set of parameters; raises what the workload raises, or Problem."""
+    series, schedule, journal, ranks = whole
     once = Once(schedule.once)
-    prepared = prepare(module, name, one["params"])
-    series = one["series"]
+    prepared = prepare(module, name, params)
     try:
-        level = warm_up(prepared.steps, series, schedule, journal)
+        level = warm_up(prepared.steps, series, schedule, journal, ranks)
         single = schedule.reported or schedule.flush_cache  # what is lost, or warm, in a batch
-        size = schedule.batch or (1 if single else batch_size(level.step_s))
-        _measure(batches(prepared.steps, size), size, series, schedule, journal)
+        size = schedule.batch or (1 if single else ranks.first(batch_size(level.step_s)))
+        _measure(batches(prepared.steps, size), size * prepared.calls, whole)
         for metric, value in once.values(level.first_s).items():
             journal.add(series, metric, value)
     finally:
@@ -52,9 +59,8 @@ def run_series(
     prepared.teardown()
 
 
-def _measure(
-    steps: Iterator[Step], size: int, series: str, schedule: Schedule, journal: Journal
-) -> None:
+def _measure(steps: Iterator[Step], size: int, whole: Series) -> None:
+    series, schedule, journal, ranks = whole
     name = clock_name()
     clock = make_clock(name)
     flush = flusher() if schedule.flush_cache else None
@@ -68,6 +74,7 @@ def _measure(
         step = next(steps)
         if flush is not None:
             flush()
+        ranks.meet()
         result, seconds = timed(step)
         if number == 0:
             refuse_unrun(result)

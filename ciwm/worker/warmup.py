@@ -60,9 +60,12 @@ def first_step(step: Step) -> float:
     return seconds
 
 
-def warm_up(steps: Iterator[Step], series: str, schedule: Any, journal: Journal) -> Level:
+def warm_up(
+    steps: Iterator[Step], series: str, schedule: Any, journal: Journal, ranks: Any
+) -> Level:
     """Run until count and time are met and the level is steady, or `warmup_max_s` is over.
 
+    Ranks warm up until the last of them has enough.
     A device may come into use meanwhile. With neither count nor time asked for, nothing runs.
     """
     began, done, first_s, levels = time.monotonic(), 0, 0.0, Levels(time.monotonic())
@@ -77,7 +80,7 @@ def warm_up(steps: Iterator[Step], series: str, schedule: Any, journal: Journal)
             return True
         return not levels.steady and 0 < spent_s() < schedule.warmup_max_s
 
-    while (schedule.warmup_iterations or schedule.warmup_s) and wanted():
+    while (schedule.warmup_iterations or schedule.warmup_s) and ranks.any(wanted()):
         if done == 0:
             first_s = first_step(next(steps))
         else:

@@ -5,7 +5,8 @@
 `step(**params)` is. A `teardown` there is called at the end with the arguments of `step`.
 
 `file.py:Class.step` is a method. `Class(**params)` is made once, untimed, and `.step()` is timed;
-its `teardown()`, if it has one, is called at the end.
+its `teardown()`, if it has one, is called at the end. An object that does its work several times a
+step says how often in `calls_per_step`; times are those of one.
 
 With an `inputs` beside the step (`inputs(state)` after a setup, `inputs(**params)` without, or a
 method of the class), what it returns is gone through round by round: each call of the step gets the
@@ -32,6 +33,12 @@ class Prepared(NamedTuple):
 
     steps: Iterator[Callable[[], Any]]
     teardown: Callable[[], Any]
+    calls: int = 1  # of the work in one step: a time is divided by it
+
+    @property
+    def step(self) -> Callable[[], Any]:
+        """The next step, for whoever calls it but once, or always with the same input."""
+        return next(self.steps)
 
 
 def load_module(path: str) -> ModuleType:
@@ -68,7 +75,15 @@ def prepare(module: ModuleType, name: str, params: Dict[str, Any]) -> Prepared:
         raise Problem("failed", f"{holder_name} in {module.__file__} is not a class")
     made = holder(**params)
     step, inputs = _found(made, step_name), getattr(made, "inputs", None)
-    return Prepared(_rotated(step, inputs, ()), getattr(made, "teardown", _nothing))
+    teardown = getattr(made, "teardown", _nothing)
+    return Prepared(_rotated(step, inputs, ()), teardown, _calls(made))
+
+
+def _calls(made: Any) -> int:
+    calls = getattr(made, "calls_per_step", 1)
+    if not isinstance(calls, int) or isinstance(calls, bool) or calls < 1:
+        raise Problem("invalid", f"calls_per_step is {calls!r}, not a count")
+    return calls
 
 
 def _prepare_function(module: ModuleType, step: Any, params: Dict[str, Any]) -> Prepared:

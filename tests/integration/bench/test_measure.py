@@ -368,7 +368,6 @@ def test_a_folder_in_use_or_with_other_things_in_it_is_refused(fork: Fork) -> No
         ({"command": "x {n} {out}", "params": {"n": [1], "m": [1]}, "metrics": SEEN}, "not {m}"),
         ({"params": {"n": []}}, "params.n has no value"),
         ({"params": {"n": [1, "1"]}}, "same series twice: w/n=1"),
-        ({"devices": 2}, "devices = 2: a python workload is one"),
         ({"metrics": {"step_time": {"unit": "tokens", "better": "lower"}}}, "unit is 'tokens'"),
     ],
 )

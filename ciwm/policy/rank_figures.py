@@ -1,0 +1,176 @@
+"""Figures of several devices: bandwidths of collectives, scaling efficiency, load imbalance.
+
+They are shown and judged by nobody: the gate judges the series they are made of.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import chain
+from statistics import median
+from typing import TYPE_CHECKING
+
+from ciwm.policy.blocks import blocks, complete
+from ciwm.policy.trial import LARGEST
+from ciwm.records.ranks import (
+    CollectiveFigure,
+    ImbalanceFigure,
+    Pair,
+    RankFigures,
+    ScalingFigure,
+)
+from ciwm.records.run import SIDES
+from ciwm.stats.collectives import algbw_gb_s, bus_factor, efficiency, imbalance_pct
+from ciwm.stats.launches import quantile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from ciwm.records.ranks import CollectiveSeries, ScalingGroup, ScalingPoint
+    from ciwm.records.run import Launch, Run, Series, Side
+
+STEP_TIME = "step_time"
+SECONDS_IN = {"s": 1.0, "ms": 1e3, "us": 1e6, "µs": 1e6, "ns": 1e9}
+ByRank = list[tuple[float, ...]]  # the ranks' times, iteration by iteration
+
+
+def rank_figures(run: Run) -> RankFigures | None:
+    """What complete blocks of a run say of several devices; None where there were none."""
+    counted = [one for block in blocks(run.launches) if complete(block) for one in block]
+    times: dict[Side, dict[str, list[ByRank]]] = {"base": {}, "head": {}}
+    for launch in counted:
+        for series, by_rank in _by_rank(launch).items():
+            times[launch.side].setdefault(series, []).append(by_rank)
+    figures = RankFigures(
+        collectives=tuple(_collective(one, run, times) for one in run.plan.collectives),
+        scaling=tuple(figure for group in run.plan.scaling for figure in _scaling(group, run)),
+        imbalance=tuple(_imbalance(run, times)),
+    )
+    return figures if figures != RankFigures() else None
+
+
+def _by_rank(launch: Launch) -> dict[str, ByRank]:
+    """The times of each series of a launch of several ranks."""
+    found: defaultdict[str, list[tuple[float, ...]]] = defaultdict(list)
+    for rank in launch.ranks:
+        for samples in rank.samples:
+            if samples.metric == STEP_TIME:
+                found[samples.series].append(samples.values)
+    return {
+        name: list(zip(*each, strict=False))
+        for name, each in found.items()
+        if len(each) == len(launch.ranks) and all(map(_is_quantity, chain.from_iterable(each)))
+    }
+
+
+def _is_quantity(value: float) -> bool:
+    """Whether ratios can be made of a value; a file may hold anything."""
+    return 1 / LARGEST <= value <= LARGEST
+
+
+def _collective(
+    one: CollectiveSeries, run: Run, times: dict[Side, dict[str, list[ByRank]]]
+) -> CollectiveFigure:
+    in_second = SECONDS_IN[_unit(run, one.series)]
+    factor = bus_factor(one.operation, one.ranks)
+    rates: dict[Side, float | None] = {}
+    for side in SIDES:
+        took = _median(times[side].get(one.series, []), max)
+        rates[side] = None if took is None else algbw_gb_s(one.size_bytes, took / in_second)
+    return CollectiveFigure(
+        series=one.series,
+        size_bytes=one.size_bytes,
+        ranks=one.ranks,
+        algbw_gb_s=Pair(**rates),
+        busbw_gb_s=Pair(**{side: None if v is None else v * factor for side, v in rates.items()}),
+        peak_gb_s=one.peak_gb_s,
+        peak_source=one.peak_source,
+    )
+
+
+def _unit(run: Run, series: str) -> str:
+    """The unit of a series' times; the worker's own where only what is made of them is declared."""
+    return next((s.unit for s in run.plan.family if s.key == (series, STEP_TIME)), "s")
+
+
+def _imbalance(run: Run, times: dict[Side, dict[str, list[ByRank]]]) -> Iterator[ImbalanceFigure]:
+    collectives = {one.series for one in run.plan.collectives}
+    for series in dict.fromkeys(one.series for one in run.plan.family):
+        known = [times[side].get(series, []) for side in SIDES]
+        sizes = [len(step) for launches in known for by_rank in launches for step in by_rank]
+        if sizes and series not in collectives:
+            pair = {side: _median(times[side].get(series, []), imbalance_pct) for side in SIDES}
+            yield ImbalanceFigure(series=series, ranks=max(sizes), imbalance_pct=Pair(**pair))
+
+
+def _median(
+    launches: Sequence[ByRank], of_step: Callable[[Sequence[float]], float]
+) -> float | None:
+    """The median over launches of the median over their steps."""
+    found = [median(map(of_step, by_rank)) for by_rank in launches if by_rank]
+    return median(found) if found else None
+
+
+def _scaling(group: ScalingGroup, run: Run) -> Iterator[ScalingFigure]:
+    """Efficiencies against the reference, series by series: by name, or the only ones there are."""
+    reference, *others = group.points
+    known = _series_of(run, reference, group.metric)
+    for point in others:
+        own = _series_of(run, point, group.metric)
+        for name, series in own.items():
+            lone = next(iter(known.values())) if len(known) == len(own) == 1 else None
+            basis = known.get(name, lone)
+            if basis is not None:
+                yield ScalingFigure(
+                    group=group.id,
+                    kind=group.kind,
+                    series=series.series,
+                    ranks=point.ranks,
+                    reference=basis.series,
+                    reference_ranks=reference.ranks,
+                    efficiency=Pair(
+                        **{
+                            side: _efficiency(
+                                group.kind,
+                                (reference.ranks, _value(run, basis, side)),
+                                (point.ranks, _value(run, series, side)),
+                                more_is_better=series.better == "higher",
+                            )
+                            for side in SIDES
+                        }
+                    ),
+                )
+
+
+def _series_of(run: Run, point: ScalingPoint, metric: str) -> dict[str, Series]:
+    """The series of a point by what follows its workload's name."""
+    own = [s for s in run.plan.family if s.workload == point.workload and s.metric == metric]
+    return {one.series.removeprefix(point.workload): one for one in own}
+
+
+def _value(run: Run, series: Series, side: Side) -> float | None:
+    counted = (one for block in blocks(run.launches) if complete(block) for one in block)
+    found = [
+        quantile(one.values, 0.5)
+        for launch in counted
+        if launch.side == side and launch.workload == series.workload
+        for one in launch.samples
+        if (one.series, one.metric) == series.key
+    ]
+    return median(found) if found else None
+
+
+def _efficiency(
+    kind: str,
+    reference: tuple[int, float | None],
+    scaled: tuple[int, float | None],
+    *,
+    more_is_better: bool,
+) -> float | None:
+    """Of a rate of all ranks, whose inverse is the time for a fixed amount of work: as strong."""
+    (few, before), (many, after) = reference, scaled
+    if before is None or after is None or not (_is_quantity(before) and _is_quantity(after)):
+        return None
+    if more_is_better:
+        return efficiency("strong", (few, 1 / before), (many, 1 / after))
+    return efficiency(kind, (few, before), (many, after))

@@ -1,0 +1,100 @@
+"""What is written down of work on several devices: each rank's samples, collectives, scaling."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from ciwm.records.base import Record
+from ciwm.records.samples import Samples
+
+LARGEST_BYTES = 2**40
+MOST_RANKS = 10**6
+
+
+class RankSamples(Record):
+    """What one rank of a launch measured; iteration k of all ranks is the same step."""
+
+    rank: int = Field(ge=0)
+    host: str = ""
+    samples: tuple[Samples, ...] = ()
+
+
+class CollectiveSeries(Record):
+    """A series that is a collective: `size_bytes` as nccl-tests counts them, and its peak.
+
+    `peak_gb_s` is the bus bandwidth that could be reached at most (1e9 bytes a second), declared
+    or from the topology, as `peak_source` says; None where neither is known.
+    """
+
+    series: str
+    operation: str
+    dtype: str
+    size_bytes: int = Field(gt=0, le=LARGEST_BYTES)
+    ranks: int = Field(ge=2, le=MOST_RANKS)
+    peak_gb_s: float | None = Field(default=None, gt=0)
+    peak_source: str = ""
+
+
+class ScalingPoint(Record):
+    """One workload of a scaling group, and the processes it runs in."""
+
+    workload: str
+    ranks: int = Field(ge=1, le=MOST_RANKS)
+
+
+class ScalingGroup(Record):
+    """The same work on more and more devices; the first point has the fewest: the reference."""
+
+    id: str
+    kind: Literal["strong", "weak"]
+    metric: str
+    points: tuple[ScalingPoint, ...] = Field(min_length=2)
+
+
+class Pair(Record):
+    """One figure for base and head; None for a side that was not measured."""
+
+    base: float | None = None
+    head: float | None = None
+
+
+class CollectiveFigure(Record):
+    """Bandwidths of a collective in GB/s (1e9 bytes), from medians of the slowest rank's times."""
+
+    series: str
+    size_bytes: int
+    ranks: int
+    algbw_gb_s: Pair
+    busbw_gb_s: Pair
+    peak_gb_s: float | None = None
+    peak_source: str = ""
+
+
+class ScalingFigure(Record):
+    """The efficiency with which a workload scales from the reference's ranks to its own."""
+
+    group: str
+    kind: Literal["strong", "weak"]
+    series: str
+    ranks: int
+    reference: str
+    reference_ranks: int
+    efficiency: Pair
+
+
+class ImbalanceFigure(Record):
+    """By how many percent the slowest rank's step is longer than that of ranks on average."""
+
+    series: str
+    ranks: int
+    imbalance_pct: Pair
+
+
+class RankFigures(Record):
+    """What a run says of several devices besides its series."""
+
+    collectives: tuple[CollectiveFigure, ...] = ()
+    scaling: tuple[ScalingFigure, ...] = ()
+    imbalance: tuple[ImbalanceFigure, ...] = ()

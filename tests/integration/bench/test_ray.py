@@ -1,0 +1,221 @@
+"""Blocks on a real Ray cluster: three nodes, each with a cache and locks of its own."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ciwm.bench.measure import measure
+from ciwm.config import BenchConfig, BuildConfig
+from ciwm.errors import EnvironmentFailure
+from ciwm.records import Run, read_record
+from tests.fork import exits, workload
+from tests.need import missing
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ciwm.bench.plan import BenchRequest
+    from tests.fork import Fork
+
+ROOT = Path(__file__).parents[3]
+STEP = (
+    "import os, time, framework\n"
+    "def setup():\n"
+    "    marks = os.environ['MARKS']\n"
+    "    open(f'{marks}/pid-{os.getpid()}', 'w').close()\n"
+    "def step(state): time.sleep(float(os.environ['STEP_S'])); framework.work()\n"
+)
+BUILD = 'echo built >> "$MARKS/builds-$(basename "$CIWM_CACHE_DIR")"'
+
+pytestmark = [
+    pytest.mark.heavy,
+    pytest.mark.filterwarnings("ignore"),  # Ray's own, in this process
+]
+
+
+class Nodes:
+    """A cluster of three nodes on this machine."""
+
+    def __init__(self, folder: Path, step_s: float) -> None:
+        from ray.cluster_utils import Cluster  # noqa: PLC0415  an extra
+
+        self.marks = folder / "marks"
+        self.marks.mkdir()
+        self._cluster = Cluster(
+            initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False}
+        )
+        self.nodes = {}
+        for number in range(3):
+            variables = {
+                "CIWM_CACHE_DIR": str(folder / f"node-{number}"),
+                "CIWM_LOCK_DIR": str(folder / f"locks-{number}"),
+                "MARKS": str(self.marks),
+                "STEP_S": str(step_s),
+                "PYTHONPATH": str(ROOT),
+            }
+            node = self._cluster.add_node(num_cpus=1, env_vars=variables)
+            self.nodes[node.node_id] = node
+        self.address = self._cluster.address
+
+    def kill(self, name: str) -> None:
+        """End a node at once, by the name that launches carry."""
+        (node,) = [one for node_id, one in self.nodes.items() if node_id[:8] in name]
+        self._cluster.remove_node(node, allow_graceful=False)
+
+    def alive(self) -> list[int]:
+        """The workload's processes that still run."""
+        pids = [int(path.name.partition("-")[2]) for path in self.marks.glob("pid-*")]
+        return [pid for pid in pids if _runs(pid)]
+
+    def shutdown(self) -> None:
+        self._cluster.shutdown()
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+@pytest.fixture
+def step_s() -> float:
+    return 0.05
+
+
+@pytest.fixture
+def nodes(tmp_path: Path, step_s: float, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nodes]:
+    if importlib.util.find_spec("ray") is None:
+        missing("Ray is not installed (pip install '.[ray]')")
+    monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    monkeypatch.setenv("MARKS", str(tmp_path / "marks"))
+    made = Nodes(tmp_path, step_s)
+    yield made
+    made.shutdown()
+
+
+def on_ray(fork: Fork, nodes: Nodes, *names: str, **gate: Any) -> BenchRequest:
+    base = fork.commit({"bench/steps.py": STEP})
+    head = fork.commit({"framework/more.py": ""})
+    request = fork.request(
+        base,
+        head,
+        *[workload(name) for name in names],
+        gate=gate,
+        recipe=BuildConfig(command=BUILD),
+    )
+    bench = BenchConfig.model_validate({"engine": "ray", "ray": {"address": nodes.address}})
+    return replace(request, config=request.config.model_copy(update={"bench": bench}))
+
+
+def blocks(run: Run) -> list[list[Any]]:
+    found: dict[tuple[str, int, int], list[Any]] = {}
+    for one in run.launches:
+        found.setdefault((one.workload, one.block, one.attempt), []).append(one)
+    return list(found.values())
+
+
+def test_a_node_that_dies_costs_one_block_and_the_run_completes(fork: Fork, nodes: Nodes) -> None:
+    killed: list[str] = []
+
+    def say(line: str) -> None:
+        fork.said.append(line)
+        if " block " in line and ": " in line and not killed and "lost" not in line:
+            killed.append(line.partition(":")[0])
+            nodes.kill(killed[0])
+
+    run = measure(on_ray(fork, nodes, "a", "b", "c"), stop=threading.Event(), on_progress=say)
+
+    assert run.complete, run.stopped_because
+    assert [one.exit for one in run.launches].count("lost") == 1
+    (lost,) = [one for one in run.launches if one.exit == "lost"]
+    assert lost.node == killed[0]
+    whole = [block for block in blocks(run) if len(block) == 4]
+    assert len(whole) == 6
+    for block in whole:
+        assert {one.exit for one in block} == {"ok"}
+        assert len({one.node for one in block}) == 1
+    assert len({one.node for one in run.launches}) == 3
+    built = {path.name: path.read_text().count("built") for path in nodes.marks.glob("builds-*")}
+    assert {name: count for name, count in built.items() if count != 2} == {}
+    assert len(built) == 4  # the controller's own, and each node's
+    assert read_record(fork.runs / "run" / "run.json", Run) == run
+    for one in run.launches:
+        folder = (fork.runs / "run" / one.log).parent
+        assert (folder / "result.json").is_file()
+        assert one.exit == "lost" or (folder / "journal.jsonl").is_file()
+
+
+def test_a_stopped_run_leaves_no_task_behind_and_keeps_what_was_measured(
+    fork: Fork, nodes: Nodes
+) -> None:
+    stop = threading.Event()
+
+    def say(line: str) -> None:
+        fork.said.append(line)
+        if " block " in line:
+            stop.set()
+
+    run = measure(on_ray(fork, nodes, "a"), stop=stop, on_progress=say)
+
+    assert not run.complete
+    assert "ok" in exits(run, "base") + exits(run, "head")
+    assert {one.exit for one in run.launches} <= {"ok", "interrupted"}
+    assert nodes.alive() == []
+
+
+@pytest.mark.parametrize("step_s", [5.0])
+def test_a_controller_that_is_killed_leaves_no_task_behind(
+    fork: Fork, nodes: Nodes, tmp_path: Path
+) -> None:
+    fork.commit(
+        {
+            "bench/steps.py": STEP,
+            "ciwm.toml": "[[workload]]\nid = 'w'\npython = 'bench/steps.py:step'\n"
+            f"[bench]\nengine = 'ray'\nray.address = '{nodes.address}'\n",
+        }
+    )
+    child = subprocess.Popen(
+        [sys.executable, "-m", "ciwm", "bench", "HEAD", "HEAD", "--out", str(tmp_path / "out")],
+        cwd=fork.path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    began = time.monotonic()
+    while not nodes.alive():
+        assert child.poll() is None, child.communicate()[0]
+        assert time.monotonic() - began < 120
+        time.sleep(0.1)
+
+    child.send_signal(signal.SIGKILL)
+    child.communicate(timeout=60)
+
+    began = time.monotonic()
+    while nodes.alive():
+        assert time.monotonic() - began < 90
+        time.sleep(0.2)
+
+
+def test_without_a_cluster_the_address_is_named(fork: Fork) -> None:
+    if importlib.util.find_spec("ray") is None:
+        missing("Ray is not installed (pip install '.[ray]')")
+    head = fork.repository.revision("HEAD")
+    request = fork.request(head, head)
+    bench = BenchConfig.model_validate({"engine": "ray", "ray": {"address": "127.0.0.1:1"}})
+    request = replace(request, config=request.config.model_copy(update={"bench": bench}))
+
+    with pytest.raises(EnvironmentFailure, match=r"127\.0\.0\.1:1"):
+        fork.measure(request)
