@@ -170,6 +170,13 @@ def test_a_revision_against_itself_is_said_to_be_that() -> None:
     assert any("noise was compared with noise" in line for line in verdict.problems)
 
 
+def test_a_calibration_is_said_to_be_one() -> None:
+    builder = RunBuilder(plan={"purpose": "calibrate"}).blocks(4, 10, 10)
+    assert any(
+        "this run calibrates" in line for line in decide(builder.run(), GateConfig()).problems
+    )
+
+
 def test_blocks_that_were_interrupted_are_counted() -> None:
     builder = RunBuilder()
     stopped = {"base": ["interrupted", "lost"], "head": ["ok", "ok"]}
