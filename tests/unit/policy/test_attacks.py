@@ -49,6 +49,11 @@ def test_blocks_that_were_dropped_make_a_run_void() -> None:
     assert "3 blocks before the last one are not in the run" in verdict.series[0].reason
 
 
+def test_an_enormous_block_number_is_void_and_costs_nothing() -> None:
+    run = RunBuilder().blocks(4, 10, 10).block(10**15, {"base": [1, 1], "head": [1, 1]}).run()
+    assert outcome(decide(run, GateConfig())) == "void"
+
+
 def test_a_block_that_lost_a_launch_makes_a_run_void() -> None:
     run = RunBuilder().blocks(6, 10, 12).run()
     torn = [one for one in run.launches if (one.block, one.position) != (2, 1)]
