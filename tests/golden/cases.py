@@ -44,6 +44,7 @@ def one_regression() -> BumpReport:
     """Twelve benchmarks, one of them slower; upstream conflicts, and tests miss some lines."""
     return examples.bump(
         verdict=examples.verdict("regressed", *_unchanged(10), "improved"),
+        sync_base=examples.sync(),
         coverage=examples.coverage(),
         trends=(examples.trend(), examples.trend("decode-8b[batch=2]")),
     )
@@ -54,12 +55,12 @@ def forty_wrong() -> BumpReport:
     return examples.bump(
         verdict=examples.verdict(
             *(_EVERYTHING_WRONG[index % 5] for index in range(40)),
-            problems=tuple(f"launch {number} of head was not counted" for number in range(9)),
+            problems=examples.PROBLEMS,
         ),
         sync=examples.sync(conflicts=examples.conflicts(30)),
         stages=examples.stages(store="failed"),
         coverage=examples.coverage(base=None, problems=("coverage of base: no file matches",)),
-        trends=tuple(examples.trend(f"decode-8b[batch={2**index}]") for index in range(40)),
+        trends=tuple(examples.trend(examples.series_name(index)) for index in range(40)),
     )
 
 
