@@ -83,13 +83,13 @@ def _launches(watch: Watch) -> Iterator[str]:
                 detail = f" ({plain(failures[0].detail)})" if failures[0].detail else ""
                 yield (
                     f"{name}: {len(failures)} of {tally.begun[side]} {side} launches ended with "
-                    f"{failures[0].exit}{detail}; none of them counts"
+                    f"{failures[0].exit}{detail}; none counts"
                 )
         if tally.void_blocks:
             yield (
                 f"{name}: {_blocks(tally.void_blocks)} discarded, void launches: "
                 f"{tally.void['base']} of base, {tally.void['head']} of head "
-                f"({_few(sorted(set(tally.void_reasons)))}); none of them counts"
+                f"({_few(sorted(set(tally.void_reasons)))}); none counts"
             )
 
 

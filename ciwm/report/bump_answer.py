@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.errors import INTERRUPTED
+from ciwm.errors import INTERRUPTED, NO
+from ciwm.policy.new_waivers import can_be_waived
 from ciwm.records.bump import NOT_ASKED
 from ciwm.report.detail import clipped
-from ciwm.report.headline import rows_of, short
+from ciwm.report.figures import plural
+from ciwm.report.headline import blocks, doubtful_rows, rows_of, short
+from ciwm.report.sync_cost import resolved_files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ciwm.records import BumpReport, Stage, Verdict
     from ciwm.records.bump import CheckConclusion
 
+_NEUTRAL = "\N{INFORMATION SOURCE}\ufe0f"
 _ON_PULL_REQUEST: dict[CheckConclusion, str] = {
     "failure": "❌ Merge blocked",
     "neutral": "⚠️ Merge not blocked, but look",
@@ -28,32 +34,63 @@ _ELSEWHERE: dict[CheckConclusion, str] = {
 def answer(report: BumpReport) -> str:
     """Whether the merge is blocked, and the headline; plain text."""
     if report.exit_code == INTERRUPTED:
-        blocks = report.pull_request is not None  # a check that failed, whatever the reason
-        return f"{'❌ Merge blocked, cancelled' if blocks else '⚠️ Cancelled'}: {report.headline}"
-    said = _ELSEWHERE if report.pull_request is None else _ON_PULL_REQUEST
-    return f"{said[report.conclusion]}: {report.headline}"
+        stops = report.pull_request is not None  # a check that failed, whatever the reason
+        return f"{'❌ Merge blocked, cancelled' if stops else '⚠️ Cancelled'}: {report.headline}"
+    said = (_ELSEWHERE if report.pull_request is None else _ON_PULL_REQUEST)[report.conclusion]
+    if report.conclusion == "success" and _unmeasured(report) and report.map_diff is None:
+        said = said.replace("✅", _NEUTRAL)  # nothing was found, good or bad
+    over = "the cost of syncing is over its budget. " if _over_budget_alone(report) else ""
+    return f"{said}: {over}{report.headline}"
 
 
-def next_step(report: BumpReport) -> str:
-    """What to do next: one or two sentences of plain text."""
+def next_steps(report: BumpReport) -> tuple[str, ...]:
+    """What to do next, one plain text for each thing that blocks; at least one."""
+    alone = _approve(report) or _go_on(report)
+    if alone:
+        return (alone,)
+    steps = tuple(filter(None, _mends(report)))
+    if steps:
+        also = (_settle_rest(report.verdict), _keep_results(report))
+        return (*steps, *filter(None, also))
+    doubt, kept = _settle_doubt(report.verdict), _keep_results(report)
+    if doubt or kept:
+        return tuple(filter(None, (doubt, kept)))
     return (
-        _approve(report)
-        or _go_on(report)
-        or _mend_build(report)
-        or _mend_series(report.verdict)
-        or _mend_coverage(report)
-        or _mend_stage(report)
-        or _settle_doubt(report.verdict)
+        _review_merge(report)
         or _prepare_sync(report)
         or _measure_something(report)
         or _begin_a_history(report.verdict)
-        or "nothing to do."
+        or "nothing to do.",
     )
 
 
 def stopped_stages(report: BumpReport) -> list[Stage]:
     """The stages that failed or were interrupted."""
     return [stage for stage in report.stages if stage.status in ("failed", "interrupted")]
+
+
+def _mends(report: BumpReport) -> Iterator[str]:
+    """One step for each kind of thing that blocks, the worst first; some may be empty."""
+    build = _mend_build(report)
+    yield build
+    if not build:  # what was never built cannot have run
+        yield from _mend_series(report.verdict)
+    yield _mend_coverage(report)
+    yield _mend_stage(report)
+    if _over_budget_alone(report):
+        yield "bring the sync cost back within its budget (under Sync with upstream), or raise it."
+
+
+def _unmeasured(report: BumpReport) -> bool:
+    return report.verdict is None or all(row.of_build for row in report.verdict.series)
+
+
+def _over_budget_alone(report: BumpReport) -> bool:
+    """Whether nothing but the budget of the sync can be what blocks."""
+    gate = report.sync.gate if report.sync is not None else None
+    if gate is None or gate.ok or report.exit_code != NO:
+        return False
+    return not blocks(report.stages, report.builds, report.verdict, report.map_diff)
 
 
 def _approve(report: BumpReport) -> str:
@@ -89,7 +126,7 @@ def _mend_build(report: BumpReport) -> str:
 
 def _mend_stage(report: BumpReport) -> str:
     for stage in stopped_stages(report):
-        if stage.name == "build":
+        if stage.name == "build" or (stage.name, stage.status) == ("store", "failed"):
             continue
         if stage.hint:
             return f"{clipped(stage.hint, 300)}; then run this job again."
@@ -97,23 +134,46 @@ def _mend_stage(report: BumpReport) -> str:
     return ""
 
 
-def _mend_series(verdict: Verdict | None) -> str:
+def _keep_results(report: BumpReport) -> str:
+    for stage in stopped_stages(report):
+        if (stage.name, stage.status) == ("store", "failed"):
+            mend = clipped(stage.hint, 300) or "see under Steps that failed"
+            return f"to have results kept (does not block): {mend}."
+    return ""
+
+
+def _mend_series(verdict: Verdict | None) -> Iterator[str]:
     if verdict is None:
-        return ""
+        return
     if rows_of(verdict, "failed"):
-        return "mend what fails to run on head (the reasons are in the table), then push."
-    slower = rows_of(verdict, "regressed")
-    if slower and all(row.of_build for row in slower) and not rows_of(verdict, "missing"):
-        return "find what makes the build longer, or raise its limit ([gate] of the base branch)."
-    if slower:
-        return "find what slowed it down, mend it and push; the check runs again by itself."
-    if rows_of(verdict, "missing"):
-        missing = short(rows_of(verdict, "missing")[0].series, 60)
-        return (
-            f"bring the missing benchmark back, or list it ({missing}) under "
+        yield "mend what fails to run on head (the reasons are in the table), then push."
+    if missing := rows_of(verdict, "missing"):
+        which = "the missing benchmark" if len(missing) == 1 else "the missing benchmarks"
+        yield (
+            f"bring {which} back, or list {'it' if len(missing) == 1 else 'them'} "
+            f"({short(missing[0].series, 60)}{', …' if len(missing) > 1 else ''}) under "
             "[gate] removed in ciwm.toml."
         )
-    return ""
+    slower = rows_of(verdict, "regressed")
+    if slower and all(row.of_build for row in slower):
+        yield "find what makes the build longer, or raise its limit ([gate] of the base branch)."
+    elif slower:
+        accept = any(can_be_waived(row) for row in verdict.series)
+        yield (
+            "find what slowed it down, mend it and push; the check runs again by itself"
+            f"{', or accept it for a while (how: below)' if accept else ''}."
+        )
+
+
+def _settle_rest(verdict: Verdict | None) -> str:
+    """What to do about the unclear ones where something else blocks."""
+    rows = doubtful_rows(verdict) if verdict is not None else []
+    if not rows or all(row.of_build for row in rows):
+        return ""
+    return (
+        f"for a clear answer on the other {plural(len(rows), 'benchmark')} (does not block): run "
+        "the job again on a machine that is cool and otherwise idle."
+    )
 
 
 def _mend_coverage(report: BumpReport) -> str:
@@ -129,7 +189,10 @@ def _settle_doubt(verdict: Verdict | None) -> str:
     if verdict is None:
         return ""
     if rows_of(verdict, "void"):
-        return "run the job again on a quiet machine: conditions disturbed this measurement."
+        return (
+            "run the job again on a machine that is cool and otherwise idle: conditions disturbed "
+            "this measurement."
+        )
     doubtful = rows_of(verdict, "inconclusive")
     if doubtful and all(row.of_build and not row.needs_confirmation for row in doubtful):
         return "nothing you must do. To time both builds, run the job again."
@@ -139,6 +202,16 @@ def _settle_doubt(verdict: Verdict | None) -> str:
             "([gate] max_launches in ciwm.toml)."
         )
     return ""
+
+
+def _review_merge(report: BumpReport) -> str:
+    files = resolved_files(report.sync, report.sync_base)
+    if not files:
+        return ""
+    return (
+        f"{plural(files, 'file')} had conflicts with upstream; resolved in this change, please "
+        "review (Conflicting files, below)."
+    )
 
 
 def _prepare_sync(report: BumpReport) -> str:
@@ -158,11 +231,14 @@ def _prepare_sync(report: BumpReport) -> str:
 def _begin_a_history(verdict: Verdict | None) -> str:
     if verdict is None or any(row.outcome != "new" for row in verdict.series):
         return ""
-    return "nothing to do. Once this is merged, later changes are compared with these figures."
+    return (
+        "nothing to do. Once this is merged, every change is measured beside its own base, anew; "
+        "runs that are kept show trends only."
+    )
 
 
 def _measure_something(report: BumpReport) -> str:
-    if report.verdict is not None and not all(row.of_build for row in report.verdict.series):
+    if not _unmeasured(report):
         return ""
     if any(stage.name == "bench" and stage.message == NOT_ASKED for stage in report.stages):
         return ""

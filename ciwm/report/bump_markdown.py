@@ -1,14 +1,15 @@
 """A bump's story as Markdown: the pull request comment and the step summary.
 
-The comment gets shorter rung by rung until it fits; its first two lines, the answer and the next
-step, are on every rung.
+The comment gets shorter rung by rung until it fits; its first lines, the answer, what does not
+block and the next steps, are on every rung.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.report.bump_answer import answer, next_step
+from ciwm.report.asides import not_blocking
+from ciwm.report.bump_answer import answer, next_steps
 from ciwm.report.bump_parts import broken_builds, details_part, link, stages_part
 from ciwm.report.bump_sync import sync_part
 from ciwm.report.coverage import coverage_part
@@ -71,8 +72,20 @@ def _benchmarks(report: BumpReport, detail: Detail) -> str:
     return benchmarks_section(report.verdict, detail, built=built, trends=trends_of(report))
 
 
-def _opening(report: BumpReport) -> tuple[str, str]:
-    return f"### {words(answer(report))}", f"**Next:** {words(next_step(report), 600)}"
+def _opening(report: BumpReport) -> tuple[str, ...]:
+    aside = not_blocking(report)
+    return (
+        f"### {words(answer(report))}",
+        f"**Not blocking:** {words(aside)}" if aside else "",
+        _next(report),
+    )
+
+
+def _next(report: BumpReport) -> str:
+    steps = [words(step, 600) for step in next_steps(report)]
+    if len(steps) == 1:
+        return f"**Next:** {steps[0]}"
+    return "\n".join(["**Next:**", "", *(f"- {step}" for step in steps)])
 
 
 def _shortest(report: BumpReport) -> str:

@@ -64,14 +64,14 @@ def _broken_build(side: str, build: BuildRecord, detail: Detail) -> str:
 
 
 def stages_part(report: BumpReport) -> str:
-    """Stages that stopped, each with its mend."""
+    """Steps that failed or were interrupted, each with its mend."""
     told = [
         f"- ❌ **{stage.name}** {'was interrupted' if stage.status == 'interrupted' else 'failed'}"
         f" after {duration(stage.duration_s)}: {words(stage.message) or 'it left no message'}"
         + (f" — {words(stage.hint)}" if stage.hint else "")
         for stage in stopped_stages(report)[:_STAGES]
     ]
-    return "\n".join(["#### Stages that stopped", "", *told]) if told else ""
+    return "\n".join(["#### Steps that failed", "", *told]) if told else ""
 
 
 def details_part(report: BumpReport) -> str:

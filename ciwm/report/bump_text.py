@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.error_line import error_line
-from ciwm.report.bump_answer import answer, next_step, stopped_stages
+from ciwm.report.asides import not_blocking
+from ciwm.report.bump_answer import answer, next_steps, stopped_stages
 from ciwm.report.bump_parts import sided_builds
 from ciwm.report.detail import clipped
 from ciwm.report.escape import visible
@@ -47,7 +48,15 @@ def show_bump(report: BumpReport, console: Console) -> None:
         _show_stopped(report, console)
     console.print()
     _say(answer(report), console, style=_STYLES[report.conclusion])
-    _say(f"Next: {next_step(report)}", console)
+    if aside := not_blocking(report):
+        _say(f"Not blocking: {aside}", console)
+    steps = next_steps(report)
+    if len(steps) == 1:
+        _say(f"Next: {steps[0]}", console)
+        return
+    _say("Next:", console)
+    for step in steps:
+        _say(f"  - {step}", console)
 
 
 def _heading(title: str, console: Console) -> None:

@@ -52,7 +52,8 @@ def _changed(coverage: Coverage) -> str:
     if not missed:
         return f"Of {lines} that tests could reach, they reach all."
     return (
-        f"Of {lines} that tests could reach, **{missed:,} {'is' if missed == 1 else 'are'} not**."
+        f"**{missed:,} of {lines}** that tests could reach {'is' if missed == 1 else 'are'} not "
+        "tested (does not block)."
     )
 
 

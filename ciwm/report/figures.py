@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +13,8 @@ _TIMES = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9))
 _BYTES = (("GiB", 2.0**30), ("MiB", 2.0**20), ("KiB", 2.0**10), ("bytes", 1.0))
 _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_DIGITS = re.compile(r"[0-9]+|[^0-9]+")
+_KEYED = 300  # characters of a name that its place depends on
 _FOLD = 10.0  # beyond ten times, a factor reads better than a percentage
 
 
@@ -22,6 +25,12 @@ def plural(number: int, noun: str, many: str = "") -> str:
     if many:
         return f"{number:,} {many}"
     return f"{number:,} {noun}{'es' if noun.endswith(('ch', 's', 'x')) else 's'}"
+
+
+def natural(name: str) -> tuple[tuple[int, int, str], ...]:
+    """A key that sorts names as people count: batch=2 before batch=16."""
+    parts = _DIGITS.findall(name[:_KEYED])
+    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts)
 
 
 def change(ratio: float) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.report.bump_kind import upstream_commits
+from ciwm.records.bump import NOT_ASKED
 from ciwm.report.changes import as_decided, seen
-from ciwm.report.figures import harm, plural
+from ciwm.report.figures import harm, natural, plural
+from ciwm.report.sync_cost import brought_in
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +23,7 @@ _BLOCKING: dict[SeriesOutcome, str] = {
     "regressed": "got slower",
 }
 # stages whose names say little to whoever only reads the comment
-_STAGES = {"bench": "the benchmark", "gate": "the verdict", "store": "keeping the history"}
+_STAGES = {"bench": "the benchmark", "gate": "the verdict", "store": "saving results"}
 _DOUBTFUL: tuple[SeriesOutcome, ...] = ("void", "inconclusive")
 
 
@@ -35,7 +36,7 @@ def headline(
     *,
     map_diff: MapDiff | None = None,
 ) -> str:
-    """What happened in one line of plain text: the worst news first, then what the sync costs.
+    """What happened in one line of plain text; where the merge is blocked, only what blocks it.
 
     `builds` are base's and head's, in this order. Whoever puts the line into Markdown escapes it.
     """
@@ -43,13 +44,42 @@ def headline(
     # what fails to run because it was never built needs no second mention
     judged = "" if broken else _judged(verdict)
     if verdict is None and not broken and not stopped and map_diff is None:
-        judged = "no benchmark ran"
+        judged = _unmeasured(stages)
     parts = (
         "; ".join(part for part in (broken, _coverage(map_diff), judged, stopped) if part),
-        _sync_cost(sync, sync_base),
+        "" if blocks(stages, builds, verdict, map_diff) else brought_in(sync, sync_base),
     )
     line = ". ".join(part for part in parts if part)
-    return line[0].upper() + line[1:]
+    return line[0].upper() + line[1:] if line else "Nothing was measured"
+
+
+def blocks(
+    stages: Sequence[Stage],
+    builds: Sequence[BuildRecord],
+    verdict: Verdict | None,
+    map_diff: MapDiff | None,
+) -> bool:
+    """Whether what was built, measured or mapped blocks, or a stage that counts did not finish."""
+    return (
+        bool(_stopped(stages))
+        or (bool(builds) and not builds[-1].ok)
+        or (verdict is not None and verdict.outcome == "fail")
+        or (map_diff is not None and map_diff.blocks)
+    )
+
+
+def doubtful_rows(verdict: Verdict) -> list[SeriesVerdict]:
+    """The series without a clear answer, void ones first."""
+    return [row for outcome in _DOUBTFUL for row in rows_of(verdict, outcome)]
+
+
+def _unmeasured(stages: Sequence[Stage]) -> str:
+    """That no benchmark ran, and why where it is known."""
+    for stage in stages:
+        if stage.name == "bench" and stage.status == "skipped":
+            asked = stage.message == NOT_ASKED
+            return f"no benchmark ran ({'not asked for' if asked else 'none is configured'})"
+    return "no benchmark ran"
 
 
 def short(name: str, limit: int = _NAME_LIMIT) -> str:
@@ -60,7 +90,7 @@ def short(name: str, limit: int = _NAME_LIMIT) -> str:
 def rows_of(verdict: Verdict, outcome: SeriesOutcome) -> list[SeriesVerdict]:
     """The series of one outcome, the largest change for the worse first."""
     rows = [as_decided(row) for row in verdict.series if row.outcome == outcome]
-    return sorted(rows, key=harm, reverse=True)
+    return sorted(rows, key=lambda row: (-harm(row), natural(row.series)))
 
 
 def _coverage(diff: MapDiff | None) -> str:
@@ -96,12 +126,16 @@ def _builds(builds: Sequence[BuildRecord]) -> str:
 
 
 def _stopped(stages: Sequence[Stage]) -> str:
-    """Stages that did not finish; a build that failed is told by the build itself."""
+    """Stages that did not finish and count.
+
+    A build that failed is told by the build itself; results that could not be kept do not block.
+    """
     words = {"failed": "failed", "interrupted": "was interrupted"}
     return ", ".join(
         f"{_STAGES.get(stage.name, stage.name)} {words[stage.status]}"
         for stage in stages
-        if stage.status in words and (stage.name, stage.status) != ("build", "failed")
+        if stage.status in words
+        and (stage.name, stage.status) not in (("build", "failed"), ("store", "failed"))
     )
 
 
@@ -134,32 +168,50 @@ def _built(row: SeriesVerdict) -> str:
 def _measured(verdict: Verdict) -> str:
     if not verdict.series:
         return "no benchmark was compared"
-    told = [
-        (rows, _words(outcome, rows))
-        for outcome in _BLOCKING
-        if (rows := rows_of(verdict, outcome))
-    ]
-    doubtful = [row for outcome in _DOUBTFUL for row in rows_of(verdict, outcome)]
-    if doubtful:
-        told.append((doubtful, "gave no clear answer"))
-    if not told:
+    kinds = [rows for outcome in _BLOCKING if (rows := rows_of(verdict, outcome))]
+    doubtful = [] if kinds and verdict.outcome == "fail" else doubtful_rows(verdict)
+    if not kinds and not doubtful:
         return _fine(verdict)
     total = plural(len(verdict.series), "benchmark")
-    if len(told) > 1:
-        return f"of {total}, {', '.join(f'{len(rows)} {words}' for rows, words in told)}"
-    rows, words = told[0]
-    example = "" if len(rows) > 1 or "(" in words else f" ({_named(rows[0])})"
-    return f"{len(rows)} of {total} {words}{example}"
+    unclear = f"{len(doubtful)} of {total} gave no clear answer{_example(doubtful)}"
+    parts = [_bad(kinds, total) if kinds else "", unclear if doubtful else ""]
+    return "; ".join(filter(None, parts))
 
 
-def _words(outcome: SeriesOutcome, rows: list[SeriesVerdict]) -> str:
-    """What became of these, the largest change beside it."""
-    worst = rows[0]
-    if outcome != "regressed" or not seen(worst):
-        return _BLOCKING[outcome]
-    words = "got slower" if all(_is_speed(row.unit) for row in rows) else "got worse"
+def _bad(kinds: list[list[SeriesVerdict]], total: str) -> str:
+    """How many are bad and in which ways, each way counted where there are more than one."""
+    count = sum(map(len, kinds))
+    if len(kinds) == 1:
+        rows = kinds[0]
+        return f"{count} of {total} {_words(rows)}{_size(rows) or _example(rows)}"
+    told = [f"{_words(rows)} ({len(rows)}{_worst(rows)})" for rows in kinds]
+    return f"{count} of {total} {', '.join(told[:-1])} or {told[-1]}"
+
+
+def _words(rows: list[SeriesVerdict]) -> str:
+    """What became of these."""
+    if rows[0].outcome == "regressed" and not all(_is_speed(row.unit) for row in rows):
+        return "got worse"
+    return _BLOCKING[rows[0].outcome]
+
+
+def _size(rows: list[SeriesVerdict]) -> str:
+    """The largest change of these and whose it is, in brackets; empty where none was measured."""
+    if rows[0].outcome != "regressed" or not seen(rows[0]):
+        return ""
     first = "worst: " if len(rows) > 1 else ""
-    return f"{words} ({first}{_named(worst)} {seen(worst)})"
+    return f" ({first}{_named(rows[0])} {seen(rows[0])})"
+
+
+def _worst(rows: list[SeriesVerdict]) -> str:
+    if rows[0].outcome != "regressed" or not seen(rows[0]):
+        return ""
+    first = ", worst: " if len(rows) > 1 else ": "
+    return f"{first}{_named(rows[0])} {seen(rows[0])}"
+
+
+def _example(rows: list[SeriesVerdict]) -> str:
+    return f" ({_named(rows[0])})" if len(rows) == 1 else ""
 
 
 def _named(row: SeriesVerdict) -> str:
@@ -186,44 +238,3 @@ def _fine(verdict: Verdict) -> str:
     line = f"no slowdown in {plural(compared, 'benchmark')}"
     line += f" ({', '.join(asides)})" if asides else ""
     return f"{line}, {waived}" if waived else line
-
-
-def _sync_cost(sync: SyncReport | None, base: SyncReport | None) -> str:
-    if sync is None:
-        return ""
-    return _pin_cost(sync, base) if sync.surface is not None else _merge_cost(sync, base)
-
-
-def _merge_cost(sync: SyncReport, base: SyncReport | None) -> str:
-    if brought := upstream_commits(sync, base):
-        return f"Brings in {plural(brought, 'upstream commit')}{_faced(base)}"
-    if sync.behind.commits == 0:
-        return "Up to date with upstream"
-    if sync.conflicts is None:
-        behind = plural(sync.behind.commits, "commit")
-        return f"The next upstream sync: {behind}, conflicts unknown"
-    if sync.conflicts.count:
-        return f"The next upstream sync: conflicts in {plural(sync.conflicts.count, 'file')}"
-    return "The next upstream sync: no conflicts"
-
-
-def _pin_cost(sync: SyncReport, base: SyncReport | None) -> str:
-    """What moving a plugin's pin breaks, as far as reading the sources shows."""
-    brought = upstream_commits(sync, base)
-    if not brought and not sync.behind.commits:
-        return "Up to date with upstream"
-    found = base if brought and base is not None else sync
-    hard = sum(one.severity == "hard" for one in found.drift)
-    broken = plural(hard, "thing") if hard else "nothing that shows"
-    verb = "break" if brought else "breaks"
-    what = f"Brings in {plural(brought, 'upstream commit')}, which" if brought else "The next pin"
-    return f"{what} {verb} {broken} of what the plugin uses"
-
-
-def _faced(base: SyncReport | None) -> str:
-    """What the merge had to resolve, as git sees it from base."""
-    if base is None or base.conflicts is None:
-        return ""
-    if not base.conflicts.count:
-        return " without conflicts"
-    return f", conflicts in {plural(base.conflicts.count, 'file')} resolved"

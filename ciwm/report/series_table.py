@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ciwm.records import SEVERITY
 from ciwm.report.changes import as_decided, interval, limit, seen
 from ciwm.report.detail import Detail, folded, more, name, table, words
-from ciwm.report.figures import harm, plural, quantity
+from ciwm.report.figures import harm, natural, plural, quantity
 from ciwm.report.one_sided import needs_words
 from ciwm.report.ranks import rank_markdown
 from ciwm.report.spark import LEGEND, bars
@@ -31,6 +31,14 @@ MARKS: dict[SeriesOutcome, str] = {
     "improved": "✅ improved",
 }
 QUIET: frozenset[SeriesOutcome] = frozenset({"unchanged", "improved", "new"})
+_MEANINGS: dict[SeriesOutcome, str] = {
+    "missing": "Missing: base has this benchmark and head gave no value of it.",
+    "void": "Void: conditions changed while it was measured, so that the figures say nothing; "
+    "measure again. Does not block, unless [gate] on_void says so.",
+    "inconclusive": "Inconclusive: too noisy to tell whether it is slower than the limit. "
+    "Does not block, unless [gate] on_inconclusive says so.",
+    "waived": "Waived: worse than the limit, and accepted until a day. Does not block.",
+}
 _REASON_LIMIT = 160
 _PROBLEMS = 5
 _NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -39,7 +47,9 @@ _NO_BREAK = "\N{NO-BREAK SPACE}"
 def by_severity(verdict: Verdict) -> list[SeriesVerdict]:
     """All series: worst outcome first, within one the largest change for the worse first."""
     rows = [as_decided(row) for row in verdict.series]
-    return sorted(rows, key=lambda row: (SEVERITY.index(row.outcome), -harm(row), row.series))
+    return sorted(
+        rows, key=lambda row: (SEVERITY.index(row.outcome), -harm(row), natural(row.series))
+    )
 
 
 def benchmarks_section(
@@ -55,7 +65,8 @@ def benchmarks_section(
     quiet = [row for row in rows if not built or row.outcome in QUIET]
     parts = [
         f"#### Benchmarks\n\n{_table(opened, trends)}" if opened else "",
-        _folded("more alarming", hidden, detail, trends),
+        _meanings(loud),
+        _folded("more", hidden, detail, trends, " that need attention"),
         _folded("other" if loud else "", quiet, detail, trends),
         rank_markdown(verdict.devices, detail),
         _problems(verdict),
@@ -77,15 +88,25 @@ def _worst(
     return opened, [row for number, row in enumerate(rows) if number not in kept]
 
 
+def _meanings(rows: Sequence[SeriesVerdict]) -> str:
+    """What the result words say that do not explain themselves, those that are there."""
+    told = [text for outcome, text in _MEANINGS.items() if _count(rows, outcome)]
+    return f"<sub>{'<br>'.join(told)}</sub>" if told else ""
+
+
 def _folded(
-    which: str, rows: Sequence[SeriesVerdict], detail: Detail, trends: Trends | None
+    which: str,
+    rows: Sequence[SeriesVerdict],
+    detail: Detail,
+    trends: Trends | None,
+    ending: str = "",
 ) -> str:
     """The rows folded under a count by outcome; only the count where there is no room for them."""
     if not rows:
         return ""
     outcomes = [outcome for outcome in reversed(SEVERITY) if _count(rows, outcome)]
     told = ", ".join(f"{_count(rows, outcome)} {outcome}" for outcome in outcomes)
-    summary = f"{plural(len(rows), f'{which} benchmark'.strip())}: {told}"
+    summary = f"{plural(len(rows), f'{which} benchmark'.strip())}{ending}: {told}"
     if not detail.items:
         return f"{summary}."
     shown = rows[: detail.items]
@@ -139,6 +160,7 @@ def _change(row: SeriesVerdict) -> str:
         return reason
     if row.ratio is None:  # then a unit, which is anybody's words, is in it
         figure, ends = words(figure), words(ends)
-    text = f"**{figure}**" + (f" ({ends})" if ends else "")
+    strong = figure if row.outcome == "void" else f"**{figure}**"  # a void figure is no finding
+    text = strong + (f" ({ends})" if ends else "")
     plain = row.outcome in QUIET | {"regressed"} and not needs_words(row)
     return text if plain else f"{text}<br>{reason}"

@@ -12,8 +12,9 @@ Trends = dict[tuple[str, str], tuple[float, ...]]  # by series and metric, oldes
 BARS = "▁▂▃▄▅▆▇█"
 _POINTS = 12
 LEGEND = (
-    "Bars: the newest runs of this machine on the base branch, then this head. They are of "
-    "different days: they show drift, and decide nothing."
+    "Bars: the newest runs of this machine on the base branch, oldest first, then after a gap this "
+    "head; from the least value (lowest bar) to the largest, and never on a scale finer than twice "
+    "the limit. They are of different days: they show drift, and decide nothing."
 )
 
 

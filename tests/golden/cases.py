@@ -58,6 +58,7 @@ def forty_wrong() -> BumpReport:
             problems=examples.PROBLEMS,
         ),
         sync=examples.sync(conflicts=examples.conflicts(30)),
+        sync_base=examples.sync(conflicts=examples.conflicts(30)),
         stages=examples.stages(store="failed"),
         coverage=examples.coverage(base=None, problems=("coverage of base: no file matches",)),
         trends=tuple(examples.trend(examples.series_name(index)) for index in range(40)),
@@ -67,7 +68,7 @@ def forty_wrong() -> BumpReport:
 def sync_only() -> BumpReport:
     """No workload is declared: only the sync cost is known."""
     return examples.bump(
-        stages=examples.stages(bench="skipped", gate="skipped"),
+        stages=examples.stages(bench="skipped"),
         builds=(examples.build("base"), examples.build("head")),
         environment=None,
         run_file=None,

@@ -77,7 +77,7 @@ def test_the_delta_and_the_uncovered_changed_lines_come_from_both_build_trees(
     assert (found.coverage.changed, found.coverage.changed_covered) == (6, 3)
     text = comment_markdown(found)
     assert "Tests reach 62.5% of 8 lines, **−37.5 points** against base (100.0%)." in text
-    assert "Of 6 changed lines that tests could reach, **3 are not**." in text
+    assert "**3 of 6 changed lines** that tests could reach are not tested" in text
     assert "- `pkg/a.py`: 4–5, 7" in text
 
 

@@ -63,7 +63,7 @@ def test_a_report_of_any_size_fits_and_starts_with_the_answer(text: str) -> None
     assert len(summary.encode()) <= SUMMARY_LIMIT < MIB
     for shown in (comment, summary):
         assert shown.startswith("### ❌ Merge blocked: ")
-        assert shown.splitlines()[2].startswith("**Next:** ")
+        assert any(line.startswith("**Next:**") for line in shown.splitlines()[:5])
         assert examples.RUN_URL in shown
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from rich.console import Console
 
-from ciwm.report.bump_answer import answer, next_step
+from ciwm.report.bump_answer import answer, next_steps
 from ciwm.report.bump_markdown import comment_markdown
 from ciwm.report.bump_parts import sided_builds
 from ciwm.report.bump_text import show_bump
@@ -40,8 +40,8 @@ def test_what_was_cancelled_did_not_fail_and_says_how_to_go_on() -> None:
         stages=examples.stages(bench="interrupted"), verdict=None, exit_code=130, pull_request=None
     )
     assert answer(report).startswith("⚠️ Cancelled: ")
-    assert "what was measured is kept" in next_step(report)
-    assert "ciwm bench --resume" in next_step(report)
+    assert "what was measured is kept" in next_steps(report)[0]
+    assert "ciwm bench --resume" in next_steps(report)[0]
 
 
 def test_cancelled_in_a_build_is_no_build_to_mend() -> None:
@@ -49,8 +49,8 @@ def test_cancelled_in_a_build_is_no_build_to_mend() -> None:
     report = examples.bump(
         builds=builds, verdict=None, exit_code=130, run_file=None, pull_request=None
     )
-    assert next_step(report) == (
-        "this job was cancelled before anything was measured: run it again."
+    assert next_steps(report) == (
+        "this job was cancelled before anything was measured: run it again.",
     )
 
 
