@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.errors import INTERRUPTED, NO
+from ciwm.errors import INTERRUPTED
 from ciwm.policy.new_waivers import can_be_waived
 from ciwm.records.bump import NOT_ASKED
 from ciwm.report.detail import clipped
 from ciwm.report.figures import plural
-from ciwm.report.headline import blocks, doubtful_rows, rows_of, short
+from ciwm.report.headline import doubtful_rows, rows_of, short
 from ciwm.report.sync_cost import resolved_files
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ def answer(report: BumpReport) -> str:
     said = (_ELSEWHERE if report.pull_request is None else _ON_PULL_REQUEST)[report.conclusion]
     if report.conclusion == "success" and _unmeasured(report) and report.map_diff is None:
         said = said.replace("✅", _NEUTRAL)  # nothing was found, good or bad
-    over = "the cost of syncing is over its budget. " if _over_budget_alone(report) else ""
-    return f"{said}: {over}{report.headline}"
+    return f"{said}: {report.headline}"
 
 
 def next_steps(report: BumpReport) -> tuple[str, ...]:
@@ -77,20 +76,10 @@ def _mends(report: BumpReport) -> Iterator[str]:
         yield from _mend_series(report.verdict)
     yield _mend_coverage(report)
     yield _mend_stage(report)
-    if _over_budget_alone(report):
-        yield "bring the sync cost back within its budget (under Sync with upstream), or raise it."
 
 
 def _unmeasured(report: BumpReport) -> bool:
     return report.verdict is None or all(row.of_build for row in report.verdict.series)
-
-
-def _over_budget_alone(report: BumpReport) -> bool:
-    """Whether nothing but the budget of the sync can be what blocks."""
-    gate = report.sync.gate if report.sync is not None else None
-    if gate is None or gate.ok or report.exit_code != NO:
-        return False
-    return not blocks(report.stages, report.builds, report.verdict, report.map_diff)
 
 
 def _approve(report: BumpReport) -> str:

@@ -10,10 +10,11 @@ from ciwm.report.bump_answer import stopped_stages
 from ciwm.report.detail import METHOD_LIMIT, Detail, clipped, folded, name, words
 from ciwm.report.escape import fenced
 from ciwm.report.figures import duration, plural
+from ciwm.report.headline import stage_words
 from ciwm.report.trust import trust_fact
 
 if TYPE_CHECKING:
-    from ciwm.records import BuildRecord, BumpReport, Environment, Revision, Verdict
+    from ciwm.records import BuildRecord, BumpReport, Environment, Revision, Stage, Verdict
 
 _LOG_LINE_LIMIT = 400
 _STAGES = 12  # twice what there are; more come from no ciwm
@@ -65,13 +66,21 @@ def _broken_build(side: str, build: BuildRecord, detail: Detail) -> str:
 
 def stages_part(report: BumpReport) -> str:
     """Steps that failed or were interrupted, each with its mend."""
-    told = [
-        f"- ❌ **{stage.name}** {'was interrupted' if stage.status == 'interrupted' else 'failed'}"
-        f" after {duration(stage.duration_s)}: {words(stage.message) or 'it left no message'}"
-        + (f" — {words(stage.hint)}" if stage.hint else "")
-        for stage in stopped_stages(report)[:_STAGES]
-    ]
+    told = [_stopped(stage) for stage in stopped_stages(report)[:_STAGES]]
     return "\n".join(["#### Steps that failed", "", *told]) if told else ""
+
+
+def _stopped(stage: Stage) -> str:
+    kept = (stage.name, stage.status) != ("store", "failed")
+    mark, aside = ("❌", "") if kept else ("⚠️", " (does not block)")
+    title = stage_words(stage.name)
+    also = f" ({title})" if title != stage.name else ""
+    ended = "was interrupted" if stage.status == "interrupted" else "failed"
+    mend = f" — {words(stage.hint)}" if stage.hint else ""
+    return (
+        f"- {mark} **{stage.name}**{also} {ended} after {duration(stage.duration_s)}{aside}: "
+        f"{words(stage.message) or 'it left no message'}{mend}"
+    )
 
 
 def details_part(report: BumpReport) -> str:

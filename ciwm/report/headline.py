@@ -40,7 +40,7 @@ def headline(
 
     `builds` are base's and head's, in this order. Whoever puts the line into Markdown escapes it.
     """
-    broken, stopped = _builds(builds), _stopped(stages)
+    broken, stopped = _builds(builds), _stopped(stages, sync)
     # what fails to run because it was never built needs no second mention
     judged = "" if broken else _judged(verdict)
     if verdict is None and not broken and not stopped and map_diff is None:
@@ -80,6 +80,11 @@ def _unmeasured(stages: Sequence[Stage]) -> str:
             asked = stage.message == NOT_ASKED
             return f"no benchmark ran ({'not asked for' if asked else 'none is configured'})"
     return "no benchmark ran"
+
+
+def stage_words(name: str) -> str:
+    """A stage as whoever only reads the comment knows it."""
+    return _STAGES.get(name, name)
 
 
 def short(name: str, limit: int = _NAME_LIMIT) -> str:
@@ -125,14 +130,17 @@ def _builds(builds: Sequence[BuildRecord]) -> str:
     return f"{side} {ended.get(broken[0].status, 'does not build')}"
 
 
-def _stopped(stages: Sequence[Stage]) -> str:
+def _stopped(stages: Sequence[Stage], sync: SyncReport | None = None) -> str:
     """Stages that did not finish and count.
 
     A build that failed is told by the build itself; results that could not be kept do not block.
     """
     words = {"failed": "failed", "interrupted": "was interrupted"}
+    over = sync is not None and sync.gate is not None and not sync.gate.ok
     return ", ".join(
-        f"{_STAGES.get(stage.name, stage.name)} {words[stage.status]}"
+        "the cost of syncing is over its budget"
+        if over and (stage.name, stage.status) == ("sync", "failed")
+        else f"{stage_words(stage.name)} {words[stage.status]}"
         for stage in stages
         if stage.status in words
         and (stage.name, stage.status) not in (("build", "failed"), ("store", "failed"))

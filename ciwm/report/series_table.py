@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from ciwm.records import SEVERITY
@@ -32,7 +33,8 @@ MARKS: dict[SeriesOutcome, str] = {
 }
 QUIET: frozenset[SeriesOutcome] = frozenset({"unchanged", "improved", "new"})
 _MEANINGS: dict[SeriesOutcome, str] = {
-    "missing": "Missing: base has this benchmark and head gave no value of it.",
+    "missing": "Missing: head gave no value of a benchmark that is declared or that base has. "
+    "Blocks, unless [gate] block_on leaves it out.",
     "void": "Void: conditions changed while it was measured, so that the figures say nothing; "
     "measure again. Does not block, unless [gate] on_void says so.",
     "inconclusive": "Inconclusive: too noisy to tell whether it is slower than the limit. "
@@ -65,6 +67,7 @@ def benchmarks_section(
     quiet = [row for row in rows if not built or row.outcome in QUIET]
     parts = [
         f"#### Benchmarks\n\n{_table(opened, trends)}" if opened else "",
+        _shared_reasons(loud, hidden),
         _meanings(loud),
         _folded("more", hidden, detail, trends, " that need attention"),
         _folded("other" if loud else "", quiet, detail, trends),
@@ -88,6 +91,19 @@ def _worst(
     return opened, [row for number, row in enumerate(rows) if number not in kept]
 
 
+def _shared_reasons(rows: Sequence[SeriesVerdict], hidden: Sequence[SeriesVerdict]) -> str:
+    """Why benchmarks failed, each reason once with its count, where not all of their rows show."""
+    if not _count(hidden, "failed"):
+        return ""
+    reasons = Counter(_reason(row) for row in rows if row.outcome == "failed")
+    told = [f"- {count} failed: {why}" for why, count in reasons.most_common(_PROBLEMS)]
+    return "\n".join(told) + more(len(told), len(reasons), "reasons")
+
+
+def _reason(row: SeriesVerdict) -> str:
+    return words(row.reason.removeprefix(f"{row.series} {row.metric}: "), _REASON_LIMIT)
+
+
 def _meanings(rows: Sequence[SeriesVerdict]) -> str:
     """What the result words say that do not explain themselves, those that are there."""
     told = [text for outcome, text in _MEANINGS.items() if _count(rows, outcome)]
@@ -104,7 +120,8 @@ def _folded(
     """The rows folded under a count by outcome; only the count where there is no room for them."""
     if not rows:
         return ""
-    outcomes = [outcome for outcome in reversed(SEVERITY) if _count(rows, outcome)]
+    order = SEVERITY if ending else tuple(reversed(SEVERITY))  # the news first
+    outcomes = [outcome for outcome in order if _count(rows, outcome)]
     told = ", ".join(f"{_count(rows, outcome)} {outcome}" for outcome in outcomes)
     summary = f"{plural(len(rows), f'{which} benchmark'.strip())}{ending}: {told}"
     if not detail.items:
@@ -154,7 +171,7 @@ def _value(value: float | None, unit: str) -> str:
 
 def _change(row: SeriesVerdict) -> str:
     """The change with its interval; where figures do not decide, the reason beside it."""
-    reason = words(row.reason.removeprefix(f"{row.series} {row.metric}: "), _REASON_LIMIT)
+    reason = _reason(row)
     figure, ends = seen(row), interval(row, " … ")
     if not figure:
         return reason

@@ -51,7 +51,7 @@ def test_over_budget_fails_the_stage_and_the_check_where_it_blocks(
     stage = next(stage for stage in report.stages if stage.name == "sync")
     assert (stage.status, report.exit_code, report.conclusion) == ("failed", NO, "failure")
     assert stage.message == "1 commit behind upstream (budget behind_commits: 0)"
-    assert "sync" in report.headline
+    assert report.headline == "The cost of syncing is over its budget"
 
 
 def test_over_budget_is_told_and_nothing_more_where_it_does_not_block(

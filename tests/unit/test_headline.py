@@ -186,11 +186,10 @@ def test_where_nothing_ran_the_mark_is_neither_good_nor_bad(message: str, why: s
     )
 
 
-def test_a_budget_that_alone_blocks_is_named() -> None:
+def test_a_sync_that_failed_for_its_budget_says_so() -> None:
     sync = examples.sync(gate=SyncGate(ok=False, over=("carried files: 73, at most 50",)))
-    report = examples.bump(sync=sync, verdict=examples.verdict("unchanged"))
-    assert "the cost of syncing is over its budget" in answer(report)
-    assert "within its budget" in next_steps(report)[0]
+    told = headline(examples.stages(sync="failed"), BUILT, sync, examples.verdict("unchanged"))
+    assert told == "No slowdown in 1 benchmark; the cost of syncing is over its budget"
 
 
 def test_there_is_a_next_step_for_every_kind_that_blocks_and_for_what_is_unclear() -> None:
