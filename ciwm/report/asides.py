@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ciwm.errors import INTERRUPTED
 from ciwm.report.figures import plural
-from ciwm.report.headline import blocks, doubtful_rows
+from ciwm.report.headline import blocks, coverage_words, doubtful_rows
 from ciwm.report.sync_cost import brought_in, forecast
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def not_blocking(report: BumpReport) -> str:
     """What does not block and is not in the headline, in one line of plain text; may be empty."""
     blocked = blocks(report.stages, report.builds, report.verdict, report.map_diff)
     if blocked and report.exit_code != INTERRUPTED:
-        told = [_unclear(report), brought_in(report.sync, report.sync_base)]
+        told = [_unclear(report), _mapped(report), brought_in(report.sync, report.sync_base)]
     else:
         told = []
     told += [_not_kept(report), forecast(report.sync, report.sync_base)]
@@ -31,6 +31,13 @@ def _unclear(report: BumpReport) -> str:
         return ""
     rows = doubtful_rows(report.verdict)
     return f"{plural(len(rows), 'benchmark')} gave no clear answer" if rows else ""
+
+
+def _mapped(report: BumpReport) -> str:
+    """What the map says where something else blocks."""
+    return (
+        "" if report.map_diff is None or report.map_diff.blocks else coverage_words(report.map_diff)
+    )
 
 
 def _not_kept(report: BumpReport) -> str:

@@ -45,9 +45,15 @@ def headline(
     judged = "" if broken else _judged(verdict)
     if verdict is None and not broken and not stopped and map_diff is None:
         judged = _unmeasured(stages)
+    news = [broken, coverage_words(map_diff), judged, stopped]
+    blocked = blocks(stages, builds, verdict, map_diff)
+    if blocked and (map_diff is None or not map_diff.blocks):
+        news[1] = ""  # in the line of what does not block
+    if stopped and (verdict is None or verdict.outcome != "fail"):
+        news = [stopped, *news[:3]]
     parts = (
-        "; ".join(part for part in (broken, _coverage(map_diff), judged, stopped) if part),
-        "" if blocks(stages, builds, verdict, map_diff) else brought_in(sync, sync_base),
+        "; ".join(filter(None, news)),
+        "" if blocked else brought_in(sync, sync_base),
     )
     line = ". ".join(part for part in parts if part)
     return line[0].upper() + line[1:] if line else "Nothing was measured"
@@ -98,7 +104,7 @@ def rows_of(verdict: Verdict, outcome: SeriesOutcome) -> list[SeriesVerdict]:
     return sorted(rows, key=lambda row: (-harm(row), natural(row.series)))
 
 
-def _coverage(diff: MapDiff | None) -> str:
+def coverage_words(diff: MapDiff | None) -> str:
     """What the map lost, the first of it by name; what a map may say is short."""
     if diff is None:
         return ""

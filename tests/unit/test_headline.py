@@ -189,7 +189,7 @@ def test_where_nothing_ran_the_mark_is_neither_good_nor_bad(message: str, why: s
 def test_a_sync_that_failed_for_its_budget_says_so() -> None:
     sync = examples.sync(gate=SyncGate(ok=False, over=("carried files: 73, at most 50",)))
     told = headline(examples.stages(sync="failed"), BUILT, sync, examples.verdict("unchanged"))
-    assert told == "No slowdown in 1 benchmark; the cost of syncing is over its budget"
+    assert told == "The cost of syncing is over its budget; no slowdown in 1 benchmark"
 
 
 def test_there_is_a_next_step_for_every_kind_that_blocks_and_for_what_is_unclear() -> None:
