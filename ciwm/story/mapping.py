@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from ciwm.config import WorkloadConfig
     from ciwm.config_map import MapConfig
@@ -19,9 +19,15 @@ if TYPE_CHECKING:
 SHOWN = 500  # changes that a report carries; the maps beside it have all
 
 
+def is_mapped(bump: Bump, builds: Sequence[BuildRecord]) -> bool:
+    """Whether a side enables the map, and both sides are built."""
+    enabled = bump.config.map.enabled or bump.base_config.map.enabled
+    return enabled and len(builds) == 2 and all(build.ok for build in builds)  # noqa: PLR2004
+
+
 def mapped(
     bump: Bump,
-    builds: tuple[BuildRecord, BuildRecord],
+    builds: Sequence[BuildRecord],
     say: Callable[[str], None],
     stop: threading.Event,
 ) -> tuple[WorkloadMap, WorkloadMap]:
