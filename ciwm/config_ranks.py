@@ -43,8 +43,7 @@ _OURS = {
 class CollectiveConfig(Section):
     """Collectives of torch.distributed, each over all sizes and dtypes.
 
-    `peak_gb_s` is declared, with where it is from; without it the report shows a share of the peak
-    only where NVML tells the links of the cards.
+    The report shows a share of the peak only where `peak_gb_s` is declared, with where it is from.
     """
 
     operations: tuple[Operation, ...] = ("all_reduce",)
