@@ -36,9 +36,10 @@ def step(state):
     return {"tokens": 10.0 * (1 + state["rank"]), "world": total[0].item()}
 
 def misbehave(state):
-    if state["rank"] != 1 or state["steps"][0] < 3:
-        return
     how = state.get("how")
+    late = 100 if how == "hang" else 3  # samples are written down every fifth of a second
+    if state["rank"] != 1 or state["steps"][0] < late:
+        return
     if how == "raise":
         raise ValueError("rank one is unwell")
     if how == "segv":
