@@ -31,6 +31,7 @@ COMMANDS = {
     "map": "what the workloads run, what a device has of it, and what must be written",
     "gate": "decide on a run: regressed, unchanged, inconclusive, void",
     "merge": "join the runs of a workflow matrix, and judge them once",
+    "pipeline": "success and duration of this repository's own workflows, by stage",
     "probe": "what this machine's cards can do at best, and whether one of them is sick",
     "publish": "post a report: comment, check run, step summary",
     "respond": "do what a comment on a pull request asks: /ciwm rerun, /ciwm waive",

@@ -13,6 +13,7 @@ from ciwm.config_coverage import CoverageConfig
 from ciwm.config_ingest import Format, IngestConfig, MetricConfig
 from ciwm.config_map import MODEL, MapConfig
 from ciwm.config_mistakes import explained
+from ciwm.config_package import PackageConfig
 from ciwm.config_pulls import PullsConfig
 from ciwm.config_ranks import CollectiveConfig, ScalingConfig, check_torchrun, nodes
 from ciwm.config_section import Section, read_toml
@@ -202,6 +203,8 @@ class BuildConfig(Section):
     """Variables for the recipe."""
     pass_env: tuple[str, ...] = ()
     """Variables of the job that reach it although they look like secrets."""
+    jobs: int | None = Field(default=None, ge=1)
+    """Compilers at once (MAX_JOBS, CMAKE_BUILD_PARALLEL_LEVEL, ...) where nothing else says so."""
     timeout_s: float = Field(default=5400, gt=0)
     """Seconds after which the build is stopped."""
     venv: bool | Literal["system-site-packages"] = False
@@ -287,6 +290,8 @@ class WorkloadConfig(Section):
     """Whether the last-level cache of CPU or accelerator is overwritten before each timed call."""
     timeout_s: float = Field(default=900, gt=0)
     """Seconds after which a launch counts as hung."""
+    launcher: str = ""
+    """What starts each launch on a node: "srun -N1 --gres=gpu:{devices}"; also {workload}."""
     imports_build: bool = True
     """false: its process only starts the build's programs, and loads nothing of it itself."""
 
@@ -365,6 +370,8 @@ class Config(Section):
     """How a revision is built."""
     workload: tuple[WorkloadConfig, ...] = ()
     """What is measured."""
+    package: PackageConfig = PackageConfig()
+    """What container image is made of each side."""
     scaling: tuple[ScalingConfig, ...] = ()
     """Which workloads are the same work on more and more devices."""
     bench: BenchConfig = BenchConfig()

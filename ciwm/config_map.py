@@ -78,6 +78,27 @@ class FallbackBudget(Section):
     """Their share of the step's time, in percent, at most; needs the fallback stage on a device."""
 
 
+class OnDeviceConfig(Section):
+    """What the stages that run on a device (fallback, correctness, communication) are given."""
+
+    device: str = "auto"
+    """The device as PyTorch calls it (cuda, xpu, npu); auto is the build's accelerator."""
+    imports: tuple[str, ...] = ()
+    """Modules to import first, for plugins that PyTorch does not load by itself."""
+    dtypes: tuple[str, ...] = ("float32", "bfloat16")
+    """dtypes that the operator sweep runs in."""
+    samples: int = Field(default=24, ge=1)
+    """Of PyTorch's own samples, how many of each operator and dtype, evenly from its list."""
+    operators: tuple[str, ...] = ("*",)
+    """Globs for the operators of the sweep, by PyTorch's names (nn.functional.gelu)."""
+    operator_timeout_s: float = Field(default=60, gt=0)
+    """Seconds after which one operator counts as hung."""
+    sweep_timeout_s: float = Field(default=3600, gt=0)
+    """Seconds that the whole sweep may take."""
+    worlds: tuple[int, ...] = (8,)
+    """Numbers of ranks that the needs of parallel strategies are counted for."""
+
+
 class MapConfig(Section):
     """What `ciwm map run` observes, and whether `ciwm ci` compares base and head by it."""
 
@@ -91,6 +112,8 @@ class MapConfig(Section):
     """The declared device: peak, bandwidth, memory, and their source."""
     timeout_s: float = Field(default=300, gt=0)
     """Seconds after which one stage of one workload counts as hung."""
+    on_device: OnDeviceConfig = OnDeviceConfig()
+    """The device itself, where there is one."""
     cases: int = Field(default=4, ge=1)
     """Points of a workload's parameters that are mapped, at most."""
     fallback_budget: tuple[FallbackBudget, ...] = ()

@@ -43,7 +43,7 @@ def _suggestion(where: tuple[int | str, ...], whole: type[Section]) -> str:
 
 def _keys(section: type[Section]) -> list[str]:
     """The keys of a table, and the readable forms of those with a unit."""
-    percents = ("threshold_pct", "threshold_p99_pct", "ceiling_pct", "build_growth_pct")
-    seconds = ("budget_s", "build_limit_s", "build_growth_floor_s")
+    readable = {"threshold_pct", "threshold_p99_pct", "ceiling_pct", "build_growth_pct"}
+    readable |= {"budget_s", "build_limit_s", "build_growth_floor_s"}
     names = list(section.model_fields)
-    return [*names, *(name.rpartition("_")[0] for name in names if name in percents + seconds)]
+    return [*names, *(name.rpartition("_")[0] for name in names if name in readable)]

@@ -17,12 +17,12 @@ from ciwm.records.opmap import (
     OpSupport,
     OpUse,
     Proof,
-    Provenance,
     QueuedKernel,
     QueueEntry,
     TensorSpec,
 )
 from ciwm.records.opmap_diff import MapChange, MapTotals
+from ciwm.records.opmap_provenance import Provenance
 
 if TYPE_CHECKING:
     from ciwm.records.opmap import SupportClass

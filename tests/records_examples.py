@@ -35,6 +35,7 @@ from ciwm.records import (
 from ciwm.records.closing import Closing
 from ciwm.records.coverage import Coverage, SideCoverage, UncoveredLines
 from ciwm.records.factorial import FactorialLaunch, Part, SeriesAttribution
+from ciwm.records.pipeline import PipelineFigures, StageFigures, WorkflowFigures
 from ciwm.records.probe import ProbeFigure, Probes, Sick
 from ciwm.records.ranks import CollectiveSeries, RankSamples, ScalingGroup, ScalingPoint
 from ciwm.records.sync import (
@@ -97,9 +98,11 @@ def environment(**changes: Any) -> Environment:
                 power_limit_w=700.0,
                 ecc=True,
                 mig=False,
+                locked_sm_clock_mhz=1965,
             )
             for index in range(2)
         ),
+        "topology": ("0: PCIe 5 x16", "1: PCIe 5 x16", "0-1: NVLink x18"),
         "cpu_model": "Intel(R) Xeon(R) Platinum 8480C",
         "cpu_count": 16,
         "memory_bytes": 137_438_953_472,
@@ -821,6 +824,29 @@ def probes() -> Probes:
     )
 
 
+def pipeline() -> PipelineFigures:
+    """One workflow with a stage, and failures."""
+    return PipelineFigures(
+        at=WHEN,
+        repository="vllm-npu/vllm-npu",
+        branch="main",
+        asked=50,
+        found=41,
+        workflows=(
+            WorkflowFigures(
+                workflow="CI",
+                runs=40,
+                failed=3,
+                left_out=1,
+                p50_s=912.0,
+                p90_s=1180.5,
+                stages=(StageFigures(stage="build", jobs=40, failed=1, p50_s=401.0, p90_s=455.2),),
+                failures={"build": 1, "test": 2},
+            ),
+        ),
+    )
+
+
 ONE_OF_EACH: tuple[RecordFile, ...] = (
     environment(),
     failed_build(),
@@ -857,4 +883,5 @@ ONE_OF_EACH: tuple[RecordFile, ...] = (
     manifest(),
     map_diff(),
     probes(),
+    pipeline(),
 )

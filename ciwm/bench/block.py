@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Protocol
 
-from ciwm.bench.cards import alone_on, hidden
+from ciwm.bench.cards import alone_on, hidden, watched_hz
 from ciwm.launch.clocks import held_clocks
 from ciwm.launch.sampling import sampler
 from ciwm.launch.worker_job import Order, Site
@@ -62,7 +62,7 @@ class BlockRunner:
         with (
             alone_on(cards, deadline, self.say, self.stop) as held,
             held_clocks(cards, self.say),
-            sampler(cards, self.bench.telemetry_hz) as watching,
+            sampler(cards, watched_hz(workload, self.bench.telemetry_hz)) as watching,
         ):
             block.waited_s = waited_s = time.monotonic() - asked
             for position, side in enumerate(turn.sides):

@@ -47,14 +47,22 @@ def alone_on(
 
 
 def cards_for(workload: WorkloadConfig, host: Environment) -> tuple[Accelerator, ...]:
-    """The cards a workload runs on, none on a host without; DeviceError when it needs more."""
-    cards = host.accelerators
+    """The cards a workload runs on, none on a host without; DeviceError when it needs more.
+
+    Those of another node are its launcher's to give.
+    """
+    cards = () if workload.launcher else host.accelerators
     if cards and workload.devices > len(cards):
         raise DeviceError(
             f"workload {workload.id} needs {workload.devices} cards; this host shows {len(cards)}",
             "see CUDA_VISIBLE_DEVICES, or choose another runner",
         )
     return cards[: workload.devices]
+
+
+def watched_hz(workload: WorkloadConfig, hz: float) -> float:
+    """Readings a second of this machine; none of one that a launcher may not even use."""
+    return 0.0 if workload.launcher else hz
 
 
 def hidden(cards: Sequence[Accelerator], host: Environment) -> dict[str, str]:

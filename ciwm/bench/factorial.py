@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ciwm.bench.block import describe
-from ciwm.bench.cards import alone_on, cards_for, hidden
+from ciwm.bench.cards import alone_on, cards_for, hidden, watched_hz
 from ciwm.bench.factorial_request import UNDER_WAY, begun, saved_factorial
 from ciwm.bench.host import measured_host
 from ciwm.bench.plan import selected
@@ -167,7 +167,7 @@ class _Measuring:
         with (
             alone_on(cards, self._deadline, self.say, self.stop) as locks,
             held_clocks(cards, self.say),
-            sampler(cards, self.config.bench.telemetry_hz) as watching,
+            sampler(cards, watched_hz(workload, self.config.bench.telemetry_hz)) as watching,
         ):
             order = factorial_order(self.record.seed, workload.id, block, attempt)
             for position, cell in enumerate(order):

@@ -9,19 +9,34 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ciwm.bench.foreign_arm import foreign_arm
-from ciwm.bench.samples_csv import HEADER, read_samples
+from ciwm.bench.samples_csv import read_samples
 from ciwm.errors import UsageError
 from ciwm.ingest import Stated, read_file, settled
 from ciwm.records import Accelerator, Launch, Plan, Run, Samples, Series, read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from ciwm.config import GateConfig
+    from ciwm.config import Config, GateConfig, MetricConfig
     from ciwm.ingest import Measured, Reading
     from ciwm.records import Side
 
 SAMPLES_CSV = "samples-csv"
+
+
+def stated_in(
+    config: Config, first: Mapping[str, MetricConfig | None], ignore: Sequence[str]
+) -> Stated:
+    """What the command line states of metrics, else [ingest], else the workloads, if they agree."""
+    declared: dict[str, set[MetricConfig]] = {}
+    for workload in config.workload:
+        for name, metric in workload.metrics.items():
+            declared.setdefault(name, set()).add(metric)
+    agreed = {name: found.pop() for name, found in declared.items() if len(found) == 1}
+    metrics = {**first}
+    for name, metric in (*config.ingest.metrics.items(), *agreed.items()):
+        metrics.setdefault(name, metric)
+    return Stated(metrics, (*ignore, *config.ingest.ignore))
 
 
 @dataclass(frozen=True)
@@ -114,9 +129,10 @@ def _is_run(path: Path) -> bool:
 
 
 def _is_samples_csv(path: Path) -> bool:
-    """Whether a file has the first column of our samples first."""
-    first = HEADER.partition(",")[0].encode()
-    return _head(path).removeprefix(b"\xef\xbb\xbf").lstrip().startswith(first + b",")
+    """Whether a file's first line names columns that only our samples have, in any order."""
+    first = _head(path).removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
+    names = {name.strip() for name in first.decode("utf-8", "replace").split(",")}
+    return {"series", "side", "launch", "iteration"} <= names
 
 
 def _head(path: Path) -> bytes:

@@ -64,7 +64,7 @@ def measure(
     plan, files = make_plan(request)
     refuse_used(request.directory)
     with (
-        place_for(request.config, request.head, on_progress) as place,
+        place_for(request.config, request.head, on_progress, request.only) as place,
         held(request.directory) as directory,
     ):
         for workload in selected(request.config, request.only):
@@ -100,7 +100,7 @@ def resume(
         raise UsageError(f"there is no run in {path}")
     with held(path) as directory:
         asked, plan = directory.request(SavedRequest), directory.plan()
-        with place_for(asked.config, asked.head, on_progress) as place:
+        with place_for(asked.config, asked.head, on_progress, asked.only) as place:
             refuse_changes(asked, asked.builds.items(), config, place.host)
             if budget_s is not None:
                 asked = with_budget(asked, budget_s)
@@ -244,6 +244,7 @@ class _Bench:
                 "interpreter": known.interpreter or journal.interpreter,
                 "torch": known.torch or journal.torch,
                 "torch_build": known.torch_build or journal.torch_build,
+                "collective_library": known.collective_library or journal.collective_library,
             }
         )
 

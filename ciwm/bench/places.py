@@ -11,7 +11,7 @@ from ciwm.bench.probes import refuse_sick
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from ciwm.bench.block import BlockRunner
     from ciwm.bench.engine import Engine
@@ -53,14 +53,16 @@ class ThisMachine:
 
 
 @contextlib.contextmanager
-def place_for(config: Config, head: BuildRecord, say: Callable[[str], None]) -> Iterator[Place]:
-    """The place that the configuration names, for as long as it is needed.
+def place_for(
+    config: Config, head: BuildRecord, say: Callable[[str], None], only: Sequence[str] = ()
+) -> Iterator[Place]:
+    """The place that the configuration names for its workloads, or `only` some, while needed.
 
     Raises EnvironmentFailure where there is no such cluster, or no node of it can be used, and
     DeviceError for a card that is broken.
     """
     if config.bench.engine == "local":
-        yield ThisMachine(measured_host(config, head.python, say))
+        yield ThisMachine(measured_host(config, head.python, say, only))
         return
     from ciwm.bench.ray_cluster import cluster  # noqa: PLC0415  only where it is asked for
 

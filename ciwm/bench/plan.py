@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ciwm.bench.place import NO_MATRIX
 from ciwm.errors import ConfigError, UsageError
 from ciwm.launch.collectives import size_bytes
+from ciwm.launch.launcher import launcher_words
 from ciwm.launch.series import cases, declared, family
 from ciwm.launch.workloads import WorkloadSource, changed_paths
 from ciwm.policy import by_policy_of
@@ -74,6 +75,7 @@ def check_workloads(
     files = WorkloadSource(repository, source)
     for workload in selected(config, only):
         files.files(workload)
+        launcher_words(workload)
         if workload.command is not None and "{out}" not in workload.command:
             raise ConfigError(
                 f"workload {workload.id}: its command is not told where to write its samples",

@@ -33,7 +33,7 @@ def _quantity(units: dict[str, int]) -> Callable[[Any, Any, str | None], float |
 
 
 @click.command()
-@click.option("--builds", is_flag=True, help="Cached builds and worktrees.")
+@click.option("--builds", is_flag=True, help="Cached builds, worktrees, and what a map compiled.")
 @click.option(
     "--reports",
     is_flag=True,
@@ -74,7 +74,7 @@ def command(
     from ciwm.launch.cache import cache_root, entries, evict  # noqa: PLC0415
 
     unstated = not (builds or reports or runs)
-    kinds: list[Kind] = ["builds", "worktrees"] if builds or unstated else []
+    kinds: list[Kind] = ["builds", "worktrees", "extensions"] if builds or unstated else []
     kinds += ["scans", "replays", "drift", "pulls"] if reports or unstated else []
     kinds += ["runs"] if runs else []
     everything = older_than_s is None and max_bytes is None

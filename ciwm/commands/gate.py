@@ -10,7 +10,7 @@ import click
 
 if TYPE_CHECKING:
     from ciwm.bench.foreign import Reader
-    from ciwm.config import Config, GateConfig, IngestConfig, MetricConfig
+    from ciwm.config import Config, GateConfig, MetricConfig
     from ciwm.records import Run, Verdict
 
 _LOG_WIDTH = 120
@@ -115,7 +115,7 @@ def command(
         update={name: value for name, value in stated.items() if value is not None}
     )
     second = None if confirm is None else _read(confirm, config)
-    judged = source.read(config, whole.ingest)
+    judged = source.read(config, whole)
     refuse_undetectable(judged.plan, config)
     waivers = Waivers(find_waivers(Path()), datetime.now(timezone.utc).date())
     verdict = decide(judged, config, second, waivers if waivers.list else None)
@@ -142,21 +142,12 @@ class _Told:
         """Whether it tells anything."""
         return self.form is not None or bool(self.metrics or self.ignore)
 
-    def reader(self, gate: GateConfig, config: IngestConfig) -> Reader:
+    def reader(self, gate: GateConfig, config: Config) -> Reader:
         """How to read files: by the configuration, and by the command line before it."""
-        from ciwm.bench.foreign import Reader  # noqa: PLC0415
-        from ciwm.ingest import Stated  # noqa: PLC0415
+        from ciwm.bench.foreign import Reader, stated_in  # noqa: PLC0415
 
         metrics = dict(map(_metric, self.metrics))
-        stated = Stated({**metrics, **_others(config, metrics)}, (*self.ignore, *config.ignore))
-        return Reader(gate, self.form, stated)
-
-
-def _others(
-    config: IngestConfig, metrics: dict[str, MetricConfig | None]
-) -> dict[str, MetricConfig]:
-    """What the configuration states of metrics that the command line does not name."""
-    return {name: one for name, one in config.metrics.items() if name not in metrics}
+        return Reader(gate, self.form, stated_in(config, metrics, self.ignore))
 
 
 def _metric(text: str) -> tuple[str, MetricConfig | None]:
@@ -199,7 +190,7 @@ class _Source:
                 "--format, --metric and --ignore are for --base FILE --head FILE"
             )
 
-    def read(self, config: GateConfig, ingest: IngestConfig) -> Run:
+    def read(self, config: GateConfig, whole: Config) -> Run:
         """The run to decide on."""
         if self.base:
             from ciwm.bench.apart import joined  # noqa: PLC0415
@@ -207,7 +198,7 @@ class _Source:
             twice = next((name for name in self.base if name in self.head), None)
             if twice is not None and Path(twice).exists():
                 raise click.UsageError(f"{twice} is named for base and for head")
-            reader = self.told.reader(config, ingest)
+            reader = self.told.reader(config, whole)
             base = [reader.read(name, "base") for name in self.base]
             head = [reader.read(name, "head") for name in self.head]
             return joined(base, head, trusted=self.trusted)

@@ -114,4 +114,5 @@ def _told(found: WorkloadMap, options: dict[str, Any], place: Place, *, interrup
 
 def _figures(found: WorkloadMap) -> bool:
     """Whether something other than operators was observed."""
-    return bool(found.supports) or any(one.intensity for one in found.workloads)
+    on_device = (found.fallbacks, found.correctness, found.communication, found.compile_paths)
+    return bool(found.supports) or any(one.intensity for one in found.workloads) or any(on_device)

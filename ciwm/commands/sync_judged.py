@@ -36,17 +36,32 @@ def check_agent_file(file: Path | None) -> None:
         raise UsageError(f"cannot write {file}: permission denied")
 
 
-def write_agent_report(report: SyncReport, file: Path | None) -> None:
-    """Write the file for an adaptation bot, where one was asked for; raises UsageError."""
+def write_agent_report(report: SyncReport, file: Path | None) -> int:
+    """Write the file for an adaptation bot, where one was asked for: all of it, or nothing.
+
+    4 when that cannot be done, which is told on stderr; what was measured is printed all the same.
+    """
+    import os  # noqa: PLC0415
+
+    from ciwm.errors import ENVIRONMENT, OK, CiwmError  # noqa: PLC0415
+
     if file is None:
-        return
-    from ciwm.errors import UsageError  # noqa: PLC0415
+        return OK
+    from ciwm.launch.files import write_atomically  # noqa: PLC0415
     from ciwm.report.agent import agent_report  # noqa: PLC0415
 
+    page = agent_report(report)
+    special = file.exists() and not file.is_file()  # /dev/stdout, a pipe
     try:
-        file.write_text(agent_report(report), encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise UsageError(f"cannot write {file}: {error.strerror}") from error
+        if special or not os.access(file.absolute().parent, os.W_OK):
+            file.write_text(page, encoding="utf-8", newline="\n")
+        else:
+            write_atomically(file.resolve(), page)
+    except (CiwmError, OSError) as error:
+        why = error.message if isinstance(error, CiwmError) else f"cannot write {file}: {error}"
+        click.echo(f"error: {why}", err=True)
+        return ENVIRONMENT
+    return OK
 
 
 def gate_exit_code(report: SyncReport) -> int:

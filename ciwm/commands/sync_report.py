@@ -139,12 +139,12 @@ def command(
     effort = _Effort(culprits_s, history, states or agent_file is not None, fetch_missing)
     with interrupted_by_signals():
         report = _measure(upstream, downstream, config_file, effort, asked)
-    write_agent_report(report, agent_file)
+    written = write_agent_report(report, agent_file)
     _print(report, as_json=as_json, as_markdown=as_markdown)
     if (as_json or as_markdown) and not quiet:
         for note in (*(report.notes if report.partial else ()), *pulls_notes(report)):
             click.echo(f"warning: {note}", err=True)
-    return _exit_code(report) or asked.exit_code(report) or gate_exit_code(report)
+    return written or _exit_code(report) or asked.exit_code(report) or gate_exit_code(report)
 
 
 class _Effort(NamedTuple):

@@ -9,7 +9,7 @@ import re
 from ciwm.credentials import is_secret, masker
 from ciwm.devices import cpu
 from ciwm.devices.amd import amd_cards
-from ciwm.devices.nvidia import nvidia_cards
+from ciwm.devices.nvidia import nvidia_cards, nvidia_topology
 from ciwm.records.environment import Accelerator, Environment
 
 LONGEST_VALUE = 500
@@ -30,6 +30,7 @@ def describe_host(lock_clocks: int | None = None) -> Environment:
     """
     return Environment(
         accelerators=tuple(held_at(lock_clocks, card) for card in visible_cards()),
+        topology=nvidia_topology(),
         cpu_model=cpu.cpu_model(),
         cpu_count=cpu.usable_cpus(),
         memory_bytes=cpu.usable_memory_bytes(),

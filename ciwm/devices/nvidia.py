@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ciwm.devices.nvidia_links import links
 from ciwm.devices.nvml import broken, nvml, optional, whole_card
 from ciwm.records.environment import Accelerator
 
@@ -21,6 +22,19 @@ def nvidia_cards() -> list[Accelerator]:
             return []
         try:
             return [_card(binding, handle) for handle in _visible(binding)]
+        except binding.NVMLError as error:
+            raise broken("an NVIDIA card cannot be read", error) from error
+
+
+def nvidia_topology() -> tuple[str, ...]:
+    """How the visible cards are connected; empty without any. Raises DeviceError as above."""
+    with nvml() as binding:
+        if binding is None:
+            return ()
+        try:
+            handles = [whole_card(binding, handle) for handle in _visible(binding)]
+            cards = {binding.nvmlDeviceGetIndex(handle): handle for handle in handles}
+            return links(binding, list(cards.items()))
         except binding.NVMLError as error:
             raise broken("an NVIDIA card cannot be read", error) from error
 

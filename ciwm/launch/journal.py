@@ -24,6 +24,7 @@ class Journal:
     interpreter: str | None = None
     torch: str | None = None
     torch_build: str | None = None
+    collective_library: str | None = None
     warmup_iterations: int = 0
     clocks: dict[str, str] = field(default_factory=dict)
     calls: dict[str, int] = field(default_factory=dict)  # a sample, by series
@@ -72,6 +73,8 @@ class Journal:
         self.torch, self.torch_build = (
             None if entry[key] is None else _words(entry[key]) for key in ("torch", "torch_build")
         )
+        library = entry.get("collective_library")
+        self.collective_library = None if library is None else _words(library)
 
     def _take_warmup(self, entry: dict[str, Any]) -> None:
         self.warmup_iterations += int(entry["iterations"])

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ciwm.credentials import without_logins
 from ciwm.errors import BuildError
+from ciwm.launch.build_tools import cache_across_worktrees, parallel
 from ciwm.launch.interpreter import Interpreter, in_venv, make_venv
 from ciwm.launch.tail import failed_lines, last_lines
 from ciwm.launch.worktree import check_out
@@ -95,6 +96,7 @@ class Job:
             key=self.key,
             status=status,
             duration_s=round(ended.duration_s, 3) if ended else 0.0,
+            peak_rss_bytes=ended.peak_rss_bytes if ended else None,
             exit_code=ended.status if ended and status in ("built", "failed") else None,
             directory=str(self.tree),
             python=self.python_path,
@@ -145,6 +147,7 @@ def make(job: Job) -> BuildRecord:
     lacking = json.dumps([asdict(lack) for lack in lacks])
     (job.directory / LACKING).write_text(lacking, encoding="utf-8")
     env = _prepared_environment(job)
+    env |= parallel(job.recipe.jobs, env) | cache_across_worktrees(job.tree, env)
     if job.stopped:
         return job.record("interrupted")
     if job.recipe.command is None:

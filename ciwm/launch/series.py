@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ciwm.errors import ConfigError
 from ciwm.launch.collectives import check_sizes
+from ciwm.launch.launcher import launcher_words
 from ciwm.records import Series
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def check_workload(workload: WorkloadConfig) -> None:
     texts = [workload.command, *(value for values in workload.params.values() for value in values)]
     if any("\0" in text for text in texts if isinstance(text, str)):
         raise ConfigError(f"workload {workload.id}: a command or parameter holds a NUL character")
+    launcher_words(workload)
     if workload.command is not None:
         _check_placeholders(workload)
         return

@@ -11,6 +11,7 @@ from ciwm.config_ranks import has_rendezvous
 from ciwm.launch.collectives import COLLECTIVE, parameters
 from ciwm.launch.command import script
 from ciwm.launch.command_words import argument_words, runs_module
+from ciwm.launch.launcher import started_by
 from ciwm.launch.series import ONCE, SECONDS_IN, STEP_TIME, cases, made_of_times, once_scales
 from ciwm.launch.workloads import python_entry
 from ciwm.proc import stripped_environment
@@ -68,6 +69,10 @@ class Order:
 
 def command(order: Order, site: Site, folder: Path) -> list[str]:
     """The arguments of a launch's process, whose files are in `folder`."""
+    return started_by(order.workload, _command(order, site, folder), folder)
+
+
+def _command(order: Order, site: Site, folder: Path) -> list[str]:
     build = site.builds[order.side]
     if order.workload.command is None:
         files = ["--job", str(folder / JOB), "--journal", str(folder / JOURNAL)]

@@ -11,6 +11,7 @@ from ciwm.credentials import masker
 from ciwm.launch.command import ResultError, read_samples
 from ciwm.launch.exits import Verdict, classify, shortened
 from ciwm.launch.files import cannot_write, make_folder, write_atomically
+from ciwm.launch.launcher import node_of
 from ciwm.launch.oom import oom_kills
 from ciwm.launch.ranks import joined, rank_samples, read_journals
 from ciwm.launch.sampling import watched
@@ -78,6 +79,7 @@ def run_launch(order: Order, site: Site, limits: Limits) -> tuple[Launch, Journa
         warmup_iterations=journal.warmup_iterations,
         unsteady=tuple(journal.unsteady),
         samples=samples,
+        node=node_of(folder),
         ranks=rank_samples(journals),
         cards=tuple(order.cards),
         **_watched(limits.sampler, folder, journal, ended.cpu_s, problems),

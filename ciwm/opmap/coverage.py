@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ciwm.opmap.manifests import compared_with, native_ops
 from ciwm.opmap.observe import observe, observe_all
 from ciwm.opmap.queue import Needs, Step, entries, steps
-from ciwm.opmap.seen import said
+from ciwm.opmap.seen import Fact, said
 from ciwm.opmap.subjects import INTERPRETER
-from ciwm.opmap.support import UNSERVED, WORST, Fact, supports
+from ciwm.opmap.support import UNSERVED, WORST, supports
 from ciwm.records.opmap import Blocked, ClassCount, Composite, Proof
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ciwm.opmap.making import Making
     from ciwm.opmap.observe import Observed
     from ciwm.opmap.seen import SeenOps
     from ciwm.records.opmap import MapStage, OpSupport, QueueEntry
+    from ciwm.records.opmap_fallback import WorkloadFallbacks
 
 REMOVED = 24  # kernels of a step that are removed one by one in strict runs of a workload
 
@@ -35,16 +36,20 @@ class Coverage:
     blocked: tuple[Blocked, ...] = ()
 
 
-def covered(making: Making) -> Coverage:
-    """Support on the target, where there is one, and the queue of kernels to write."""
+def covered(making: Making, fallbacks: Sequence[WorkloadFallbacks] = ()) -> Coverage:
+    """Support on the target, where there is one, and the queue of kernels to write.
+
+    Where `fallbacks` were profiled on a device, their share of time weighs in the queue.
+    """
     manifest = making.request.manifest
     census, ghost = making.ops("census"), making.ops("ghost")
     seen = ghost if manifest is not None and ghost else census
     facts = _facts(making, seen)
+    _compare_torch(making)
     found = supports(manifest, ghost, facts) if manifest is not None and ghost else ()
     queue: tuple[QueueEntry, ...] = ()
     if "queue" in making.request.stages:
-        needs = _needs(seen, facts, found)
+        needs = replace(_needs(seen, facts, found), time_share_pct=_time_shares(fallbacks))
         queue = _queue(making, needs)
     return Coverage(
         composites=_composites(census or ghost),
@@ -56,21 +61,31 @@ def covered(making: Making) -> Coverage:
 
 
 def _facts(making: Making, seen: Mapping[str, SeenOps]) -> dict[str, Fact]:
-    """What torch knows of the leaves; and a warning where manifest and torch differ."""
+    """What torch knows of the leaves; of Inductor only where the target has codegen to use."""
+    facts = {op: fact for each in seen.values() for op, fact in each.facts.items()}
     manifest = making.request.manifest
-    ops = sorted({op for each in seen.values() for op in each.of_kind("L", "N", "H")})
-    options = {"ops": ops, "inductor": manifest is not None and manifest.codegen}
-    observed = observe("facts", INTERPRETER, making.request.site, options)
+    if manifest is None or not manifest.codegen:
+        return facts
+    table = manifest.table()
+    lacking = sorted(op for op in facts if op not in table or table[op].kind != "kernel")
+    if not lacking:
+        return facts
+    observed = observe("facts", INTERPRETER, making.request.site, {"ops": lacking})
     if observed.problem is not None:
         making.problems.append(observed.problem)
     for line in observed.lines:
-        if "all" in line and manifest is not None:
-            making.warnings += compared_with(manifest, observed.torch, line["all"])
-    return {
-        line["op"]: Fact(line["decomposition"], line["meta"], line["inductor"])
-        for line in observed.lines
-        if line.get("known")
-    }
+        facts[line["op"]] = replace(facts[line["op"]], inductor=line["inductor"])
+    return facts
+
+
+def _compare_torch(making: Making) -> None:
+    """A warning where the manifest is of another torch than the one that observed."""
+    manifest = making.request.manifest
+    ghosts = making.seen.get("ghost", {}).values()
+    known = next(((each, line) for each in ghosts for line in said(each, "known")), None)
+    if manifest is not None and known is not None:
+        observed, line = known
+        making.warnings += compared_with(manifest, observed.torch, line["ops"])
 
 
 def _counts(ghost: Mapping[str, SeenOps], found: tuple[OpSupport, ...]) -> Iterator[ClassCount]:
@@ -83,6 +98,16 @@ def _counts(ghost: Mapping[str, SeenOps], found: tuple[OpSupport, ...]) -> Itera
             if ops:
                 calls = sum(each.counts[op] for op in ops)
                 yield ClassCount(workload=name, support=support, ops=tuple(ops), calls=calls)
+
+
+def _time_shares(fallbacks: Sequence[WorkloadFallbacks]) -> dict[str, float]:
+    """The largest share of any workload's step that an operator took on the CPU, in percent."""
+    shares: dict[str, float] = {}
+    for each in fallbacks:
+        for op in each.ops:
+            for name in op.overloads or (op.op,):
+                shares[name] = max(op.time_share_pct, shares.get(name, 0.0))
+    return shares
 
 
 def _needs(
@@ -123,7 +148,6 @@ def _proofs(making: Making, needs: Needs, found: list[Step]) -> dict[str, Proof]
         for name, step in step_of.items()
     }
     options = {
-        "library": making.library,
         "native": native_ops(manifest) if manifest is not None and on_ghost else [],
         "allowed": allowed,
         "removed": removed,

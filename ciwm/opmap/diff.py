@@ -5,8 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.gate_config import matches
+from ciwm.opmap.communication import communication_changes
+from ciwm.opmap.compile_paths import compile_changes
+from ciwm.opmap.correctness import correctness_changes
 from ciwm.opmap.diff_operators import operator_changes
 from ciwm.opmap.diff_workloads import workload_changes
+from ciwm.opmap.fallback import fallback_changes, over_budget
 from ciwm.policy.map_gate import judged_map
 from ciwm.records.opmap_diff import MapChange, MapDiff, MapTotals
 
@@ -21,6 +25,10 @@ if TYPE_CHECKING:
 DIFFERS: tuple[Callable[[WorkloadMap, WorkloadMap], Iterable[MapChange]], ...] = (
     workload_changes,
     operator_changes,
+    fallback_changes,
+    correctness_changes,
+    communication_changes,
+    compile_changes,
 )
 
 
@@ -32,7 +40,8 @@ def map_diff(
 ) -> MapDiff:
     """Every change, those that block first; only what both sides observed is compared."""
     changes = [change for differ in DIFFERS for change in differ(base, head)]
-    changes += _over_budget(head, tuple(budgets))
+    limits = tuple(budgets)
+    changes += [*_over_budget(head, limits), *over_budget(head, limits)]
     diff = MapDiff(
         base=base.provenance,
         head=head.provenance,

@@ -20,6 +20,8 @@ NAMED = 3  # workloads in a sentence
 def operator_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
     """Kernels gained and lost among workloads that both sides observed; then classes."""
     both = _observed(base) & _observed(head)
+    if not (_counted(base) and _counted(head)):
+        both = set()
     needed, needs = _needs(base, both), _needs(head, both)
     served = {one.op: one for one in head.supports}
     for op in sorted(needed.keys() | needs.keys()):
@@ -36,6 +38,11 @@ def operator_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange
                 sentence=f"{op} is no longer needed by {_listed(gone)}",
             )
     yield from _classes(base, head)
+
+
+def _counted(side: WorkloadMap) -> bool:
+    """Whether a census was taken: without one, nothing is no longer needed."""
+    return not {"census", "queue"}.isdisjoint(side.stages)
 
 
 def _observed(side: WorkloadMap) -> set[str]:
@@ -61,7 +68,7 @@ def _needed(op: str, workloads: list[str], calls: int, support: OpSupport | None
         subject=op,
         workloads=tuple(workloads),
         head=support.support if support else "",
-        sentence=f"{op} is newly needed by {_listed(workloads)} ({calls} calls){served}",
+        sentence=f"{op} is newly needed by {_listed(workloads)} ({_calls(calls)}){served}",
         lost=lost,
     )
 
@@ -78,7 +85,8 @@ def _classes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
         told = f"{one.op} was {old.support} on {one.target}, is {one.support}: {one.evidence}"
         if worse and one.support in ("fallback", "fallback-broken"):
             kind = "fallback new"
-            told = f"{one.op}, {one.calls} calls, was {old.support} on {one.target}: {one.evidence}"
+            how_often = _calls(one.calls)
+            told = f"{one.op}, {how_often}, was {old.support} on {one.target}: {one.evidence}"
         elif not worse and old.support in ("fallback", "fallback-broken"):
             kind = "fallback gone"
         yield MapChange.model_validate(
@@ -92,6 +100,10 @@ def _classes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
                 "lost": worse,
             }
         )
+
+
+def _calls(count: int) -> str:
+    return "1 call" if count == 1 else f"{count} calls"
 
 
 def _listed(names: list[str]) -> str:

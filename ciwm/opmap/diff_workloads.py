@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 def workload_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
     """Workloads lost, new, observed again; and those whose bound or place in memory changed."""
     ours, theirs = ({one.id: one for one in side.workloads} for side in (base, head))
-    for name in ours.keys() - theirs.keys():
+    for name in sorted(ours.keys() - theirs.keys()):
         yield _lost(name, "is not in head's map")
-    for name in theirs.keys() - ours.keys():
+    for name in sorted(theirs.keys() - ours.keys()):
         yield MapChange(
             kind="workload new", subject=name, workloads=(name,), sentence=f"{name} is new"
         )
     before, after = _problems(base), _problems(head)
-    for name in ours.keys() & theirs.keys():
+    for name in sorted(ours.keys() & theirs.keys()):
         for stage in sorted(set(base.stages) & set(head.stages)):
             yield from _observed(name, before.get((stage, name)), after.get((stage, name)))
         yield from _kind_of_work(ours[name], theirs[name])

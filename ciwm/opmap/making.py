@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ciwm.opmap.observe import observe_all
+from ciwm.opmap.observe import observe, observe_all
 from ciwm.opmap.seen import seen_ops
+from ciwm.opmap.subjects import INTERPRETER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
     from ciwm.opmap.subjects import Subject
     from ciwm.records.manifest import Manifest
     from ciwm.records.opmap import MapProblem, MapStage
+
+
+COMPILE_TIMEOUT_S = 600.0
+NOT_BUILT = "the null device is not compiled yet"  # the worker's words
+
+
+def _waits(observed: Observed) -> bool:
+    return observed.problem is not None and observed.problem.detail == NOT_BUILT
 
 
 @dataclass(frozen=True)
@@ -40,7 +49,6 @@ class Making:
 
     request: MapRequest
     subjects: Sequence[Subject]
-    library: str = ""
     seen: dict[MapStage, dict[str, Observed]] = field(default_factory=dict)
     problems: list[MapProblem] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -51,6 +59,8 @@ class Making:
         """Observe a stage on every subject, and keep what it saw and what went wrong."""
         self.request.say(f"{stage}: {len(self.subjects)} workloads")
         found = observe_all(name, self.subjects, self.request.site, options)
+        if found and all(_waits(each) for each in found.values()) and self._compiled():
+            found = observe_all(name, self.subjects, self.request.site, options)
         self.seen[stage] = found
         self.problems += [
             each.problem.model_copy(update={"stage": stage})
@@ -58,6 +68,17 @@ class Making:
             if each.problem
         ]
         return found
+
+    def _compiled(self) -> bool:
+        """Compile the null device for the site's torch; whether it could be."""
+        self.request.say("compiling the null device, once for this torch")
+        site = replace(self.request.site, timeout_s=COMPILE_TIMEOUT_S)
+        seen = observe("build", INTERPRETER, site)
+        if seen.problem is None:
+            return True
+        what = f"the null device cannot be compiled: {seen.problem.detail}"
+        self.warnings.append(f"{what}; a C++17 compiler makes it (apt-get install g++)")
+        return False
 
     def ops(self, stage: MapStage) -> dict[str, SeenOps]:
         """The operators that a stage saw, by subject; subjects with a problem are left out."""

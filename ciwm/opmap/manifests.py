@@ -13,7 +13,7 @@ from ciwm.opmap.observe import observe
 from ciwm.opmap.subjects import INTERPRETER
 from ciwm.records import read_record
 from ciwm.records.manifest import Manifest
-from ciwm.records.opmap import Provenance
+from ciwm.records.opmap_provenance import Provenance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ciwm import __version__
 from ciwm.opmap.coverage import Coverage, covered
 from ciwm.opmap.making import Making
 from ciwm.opmap.manifests import native_ops
-from ciwm.opmap.observe import Observed, observe
+from ciwm.opmap.observe import Observed
+from ciwm.opmap.on_device import device_parts
 from ciwm.opmap.seen import said
-from ciwm.opmap.subjects import INTERPRETER, declared_workloads, subjects
+from ciwm.opmap.subjects import declared_workloads, subjects
 from ciwm.opmap.suggest import suggestions
 from ciwm.opmap.taxonomy import intensity, memory
 from ciwm.records.opmap import (
     MappedWorkload,
     MapProblem,
-    MapStage,
-    Provenance,
     WorkloadMap,
 )
+from ciwm.records.opmap_provenance import Provenance
 
 if TYPE_CHECKING:
     from ciwm.opmap.making import MapRequest
     from ciwm.opmap.subjects import Subject
-
-BUILD_TIMEOUT_S = 600.0
-ON_NULL: tuple[MapStage, ...] = ("census", "ghost", "queue")
 
 
 def make_map(request: MapRequest) -> WorkloadMap:
@@ -39,31 +35,20 @@ def make_map(request: MapRequest) -> WorkloadMap:
         MapProblem(stage="census", workload=name, reason="invalid", detail=why)
         for name, why in left.items()
     ]
-    if any(stage in request.stages for stage in ON_NULL):
-        _build(making)
     if "census" in request.stages or "queue" in request.stages:
-        making.run("census", "census", {"library": making.library})
+        making.run("census", "census")
     if "intensity" in request.stages:
         making.run("intensity", "intensity")
     if "ghost" in request.stages and request.manifest is not None:
-        native = native_ops(request.manifest)
-        making.run("ghost", "ghost", {"library": making.library, "native": native})
-    coverage = covered(making) if making.ops("census") or making.ops("ghost") else Coverage()
-    return _written(making, coverage)
+        making.run("ghost", "ghost", {"native": native_ops(request.manifest)})
+    on_device = device_parts(making)
+    coverage = Coverage()
+    if making.ops("census") or making.ops("ghost"):
+        coverage = covered(making, on_device.get("fallbacks", ()))
+    return _written(making, coverage, on_device)
 
 
-def _build(making: Making) -> None:
-    """The null device's library; without one the device in Python stands in, and says so."""
-    site = replace(making.request.site, timeout_s=BUILD_TIMEOUT_S)
-    seen = observe("build", INTERPRETER, site)
-    if seen.problem is None and seen.lines:
-        making.library = str(seen.lines[0]["library"])
-        return
-    why = seen.problem.detail if seen.problem else "the worker said nothing"
-    making.warnings.append(f"the null device runs in Python, which sees less: {why}")
-
-
-def _written(making: Making, coverage: Coverage) -> WorkloadMap:
+def _written(making: Making, coverage: Coverage, on_device: dict[str, Any]) -> WorkloadMap:
     request = making.request
     uses = [use for each in making.ops("census").values() for use in each.uses]
     declared = declared_workloads(request.config)
@@ -77,6 +62,7 @@ def _written(making: Making, coverage: Coverage) -> WorkloadMap:
         coverage=coverage.coverage,
         queue=coverage.queue,
         blocked=coverage.blocked,
+        **on_device,
         suggestions=suggestions(declared) if request.suggest else (),
         problems=tuple(making.problems),
         warnings=tuple(making.warnings),

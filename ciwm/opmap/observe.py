@@ -96,7 +96,7 @@ def observe_all(
             told = process.journal.told.get(subject.id)
             if told is None and place > 0 and not process.stopped:
                 unbegun.append(subject)
-            elif place > 0 and told is not None and not _well(told) and not process.stopped:
+            elif place > 0 and told is not None and _in_doubt(told) and not process.stopped:
                 batches.append([subject])
             else:
                 found[subject.id] = process.observed(told or Told(), subject)
@@ -104,8 +104,11 @@ def observe_all(
     return found
 
 
-def _well(told: Told) -> bool:
-    return told.settled and told.problem is None
+def _in_doubt(told: Told) -> bool:
+    """Whether another workload may be to blame; what the observer itself refuses is no doubt."""
+    if told.problem is not None:
+        return told.problem[0] != "invalid"
+    return not told.settled
 
 
 @dataclass(frozen=True)

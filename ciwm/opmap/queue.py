@@ -10,7 +10,7 @@ from ciwm.records.opmap import QueuedKernel, QueueEntry
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ciwm.opmap.support import Fact
+    from ciwm.opmap.seen import Fact
     from ciwm.records.opmap import Proof
 
 

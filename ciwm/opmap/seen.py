@@ -16,6 +16,15 @@ LEAF, NATIVE, HARD, STRUCTURAL = "L", "N", "H", "S"
 
 
 @dataclass(frozen=True)
+class Fact:
+    """What torch knows of an operator: a decomposition, a meta kernel, how Inductor serves it."""
+
+    decomposition: bool = False
+    meta: bool = False
+    inductor: str = ""
+
+
+@dataclass(frozen=True)
 class SeenOps:
     """The operators of one subject: kinds by operator, uses, composites, what the CPU refused."""
 
@@ -24,6 +33,7 @@ class SeenOps:
     counts: Mapping[str, int]
     composites: Mapping[str, tuple[str, ...]]
     broken: Mapping[str, str]
+    facts: Mapping[str, Fact]
 
     def of_kind(self, *kinds: str) -> set[str]:
         """Operators seen as any of these kinds."""
@@ -49,6 +59,11 @@ def seen_ops(subject: str, observed: Observed) -> SeenOps:
         counts=counts,
         composites={line["op"]: tuple(line["leaves"]) for line in said(observed, "composite")},
         broken={line["op"]: line["why"] for line in said(observed, "broken")},
+        facts={
+            line["op"]: Fact(line["decomposition"], line["meta"])
+            for line in ops
+            if line["kind"] != STRUCTURAL
+        },
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ciwm.opmap.seen import HARD
+from ciwm.opmap.seen import HARD, Fact
 from ciwm.records.opmap import OpSupport
 
 if TYPE_CHECKING:
@@ -41,15 +41,6 @@ _CONVOLUTIONS = {
         "aten::_slow_conv2d_backward.output_mask",
     ),
 }
-
-
-@dataclass(frozen=True)
-class Fact:
-    """What torch knows of an operator: a decomposition, a meta kernel, how Inductor serves it."""
-
-    decomposition: bool = False
-    meta: bool = False
-    inductor: str = ""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.gate_config import VoidConfig, matches
+from ciwm.policy.words import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,8 +22,12 @@ RULES = VoidConfig()
 def void_reasons(block: Sequence[Launch], rules: VoidConfig = RULES) -> tuple[str, ...]:
     """For each launch of a block what broke its conditions, in words; empty when nothing did.
 
-    The clock of a card that is not held at one is compared with the highest of the block.
+    The clock of a card that is not held at one is compared with the highest of the block. A block
+    that was spread over nodes compares machines.
     """
+    nodes = sorted({plain(launch.node) for launch in block if launch.node})
+    if len(nodes) > 1:
+        return (f"its block ran on several nodes ({', '.join(nodes)})",) * len(block)
     highest: dict[int, int] = {}
     for window in (window for launch in block for window in launch.telemetry):
         clock = window.sm_clock_busy_mhz or 0

@@ -28,6 +28,12 @@ def ceiling_for(row: SeriesVerdict) -> dict[str, float]:
     return {"ceiling_pct": float(ceil(round(abs((ratio or 1.0) - 1) * 100, 6)) + 1)}
 
 
+def can_be_waived(row: SeriesVerdict) -> bool:
+    """Whether a waiver could cover it: a regression, and not beyond a limit that was set."""
+    beyond = row.value_limit is not None and (row.head_value or 0.0) > row.value_limit
+    return row.outcome == "regressed" and not beyond
+
+
 def cases_of(
     rows: Iterable[SeriesVerdict], series: str, metric: str | None
 ) -> list[dict[str, Any]]:
@@ -35,7 +41,7 @@ def cases_of(
     return [
         {"series": row.series, "metric": row.metric, **ceiling_for(row)}
         for row in rows
-        if row.outcome == "regressed"
+        if can_be_waived(row)
         if matches(row.series, series) or matches(row.workload, series)
         if metric is None or matches(row.metric, metric)
     ]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from statistics import median
 from typing import TYPE_CHECKING
 
 from ciwm.policy.device_remarks import remarks
 from ciwm.policy.first_guess import undetectable
+from ciwm.policy.oddities import oddities
 from ciwm.policy.thresholds import unused_rules
 from ciwm.policy.trial import GATED_TAIL
 from ciwm.policy.words import named, plain, proved
-from ciwm.stats.gate import Gate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from ciwm.policy.watch import Watch
     from ciwm.records import Run, Side
 
-LONGER_S, LONGER = 1.0, 1.25  # a launch is longer from so many seconds and so many times on
 _NAMED = 5  # names in one line; the rest are counted
 
 
@@ -35,9 +33,8 @@ def problems(
         *remarks(run.launches),
         *_unplanned(run),
         *_order(run),
+        *oddities(run, watch),
         *_aggregates(run),
-        *_wholes(watch),
-        *_constants(watch),
         *_tails(watch),
         *(f"{name}: absent on head, declared removed, not judged" for name in removed),
     )
@@ -73,9 +70,6 @@ def _plan(run: Run, watch: Watch) -> Iterator[str]:
     for shard in plan.shards:
         if shard.missing:
             yield f"shard {plain(shard.label)} is missing: {plain(shard.missing)}"
-    trees = [run.arm(side).revision.tree for side in ("base", "head")]
-    if trees[0] == trees[1] != "":
-        yield f"base and head are the same tree ({trees[0][:12]}): noise was compared with noise"
     if not run.complete:
         yield f"the run is not complete: {plain(run.stopped_because)}"
 
@@ -91,9 +85,6 @@ def _launches(watch: Watch) -> Iterator[str]:
                     f"{name}: {len(failures)} of {tally.begun[side]} {side} launches ended with "
                     f"{failures[0].exit}{detail}"
                 )
-        if tally.redrawn:
-            again = len(tally.redrawn)
-            yield f"{name}: {again} blocks were interrupted, and do not count: drawn anew"
         if tally.void_blocks:
             yield (
                 f"{name}: {_blocks(tally.void_blocks)} discarded, void launches: "
@@ -152,33 +143,6 @@ def _aggregates(run: Run) -> Iterator[str]:
             f"no samples, one figure a launch ({_few(kinds)}): {names}; what varies inside a "
             "launch cannot be seen"
         )
-
-
-def _wholes(watch: Watch) -> Iterator[str]:
-    """Launches that take longer as a whole where their iterations do not."""
-    for name, tally in watch.tallies.items():
-        base, head = tally.took_s["base"], tally.took_s["head"]
-        if len(base) < Gate.min_launches or any(t.verdict == "regress" for t in watch.of(name)):
-            continue
-        before, after = median(base), median(head)
-        longer = after - before >= LONGER_S and after >= LONGER * before
-        if longer and min(head) > max(base):
-            yield (
-                f"warning only: each {name} launch of head took longer as a whole than each of "
-                f"base ({after:.3g} s instead of {before:.3g} s), and its iterations do not "
-                "account for it: imports, set-up or warm-up do, or a clock that head reads"
-            )
-
-
-def _constants(watch: Watch) -> Iterator[str]:
-    """Times that never vary: no clock gave them."""
-    for trial in watch.trials:
-        values = {value for side in trial.values.values() for value in side}
-        if not trial.gate.exact and trial.launches >= Gate.min_launches and len(values) == 1:
-            yield (
-                f"{named(trial.series)}: every launch of both sides gave {values.pop():g} "
-                f"{plain(trial.series.unit)}: no clock does; is it measured at all?"
-            )
 
 
 def _tails(watch: Watch) -> Iterator[str]:

@@ -20,13 +20,15 @@ class Revision(Record):
 class BuildRecord(RecordFile):
     """One build; `log_tail` holds the last lines of a failed one, `log` the path of all of it.
 
-    `duration_s` is what the recipe took; of a cached build, what it took when it was made.
+    `duration_s` is what the recipe took, `peak_rss_bytes` the memory of the largest single process
+    it started; of a cached build, what it took when it was made.
     """
 
     revision: Revision
     key: str
     status: BuildStatus
     duration_s: float
+    peak_rss_bytes: int | None = None
     exit_code: int | None = None
     directory: str
     python: str

@@ -12,12 +12,13 @@ from ciwm.records.closing import Closing
 from ciwm.records.coverage import Coverage
 from ciwm.records.environment import Environment
 from ciwm.records.opmap_diff import MapDiff
+from ciwm.records.package import PackageRecord
 from ciwm.records.sync import SyncReport
 from ciwm.records.trend import Trend
 from ciwm.records.trust import Trust
 from ciwm.records.verdict import Verdict
 
-StageName = Literal["fetch", "sync", "build", "map", "bench", "gate", "store"]
+StageName = Literal["fetch", "sync", "build", "package", "map", "bench", "gate", "store"]
 StageStatus = Literal["done", "skipped", "failed", "interrupted"]
 NOT_ASKED = "not asked for"  # the message of a stage left out on request
 CheckConclusion = Literal["success", "failure", "neutral"]
@@ -53,6 +54,7 @@ class BumpReport(RecordFile):
     sync: SyncReport | None = None
     sync_base: SyncReport | None = None
     builds: tuple[BuildRecord, ...] = ()
+    packages: tuple[PackageRecord, ...] = ()
     environment: Environment | None = None
     run_file: str | None = None
     run_summary: str | None = None

@@ -38,9 +38,13 @@ class Difference(Record):
 
 
 class Environment(RecordFile):
-    """Machine (hard: part of the fingerprint) and software (attributes of the arm under test)."""
+    """Machine (hard: part of the fingerprint) and software (attributes of the arm under test).
+
+    `topology` says how each card is connected, and each pair: "0: PCIe 5 x16", "0-1: NVLink x18".
+    """
 
     accelerators: tuple[Accelerator, ...] = ()
+    topology: tuple[str, ...] = ()
     cpu_model: str
     cpu_count: int
     memory_bytes: int
@@ -80,6 +84,7 @@ class Environment(RecordFile):
             "architecture": self.architecture,
             "container image": str(self.container_image),
             **cards,
+            **({"topology": "; ".join(self.topology)} if self.topology else {}),
         }
 
     def _soft(self) -> dict[str, str]:

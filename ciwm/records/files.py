@@ -11,6 +11,7 @@ from ciwm.records.factorial import Attribution, FactorialRun
 from ciwm.records.manifest import Manifest
 from ciwm.records.opmap import WorkloadMap
 from ciwm.records.opmap_diff import MapDiff
+from ciwm.records.pipeline import PipelineFigures
 from ciwm.records.probe import Probes
 from ciwm.records.run import Run
 from ciwm.records.sync import SyncReport
@@ -30,4 +31,5 @@ FILES: tuple[type[RecordFile], ...] = (
     Manifest,
     MapDiff,
     Probes,
+    PipelineFigures,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from ciwm.records.base import Record, RecordFile
-from ciwm.records.opmap import Provenance
+from ciwm.records.opmap_provenance import Provenance
 
 RowKind = Literal["kernel", "backend fallback", "default backend kernel", "math kernel", "missing"]
 

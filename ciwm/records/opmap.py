@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 
 from ciwm.records.base import Record, RecordFile
+from ciwm.records.opmap_communication import Communication
+from ciwm.records.opmap_compile import WorkloadCompile
+from ciwm.records.opmap_correctness import Correctness
+from ciwm.records.opmap_fallback import WorkloadFallbacks
+from ciwm.records.opmap_provenance import Provenance
 from ciwm.records.run import ExitReason
 
 MapStage = Literal[
@@ -43,26 +48,6 @@ class MapProblem(Record):
     reason: ExitReason
     detail: str
     log: str = ""
-
-
-class Provenance(Record):
-    """Where a map or a manifest comes from, so that it can be shared and trusted.
-
-    `target` is what support was asked about: a manifest's name, or a device type; None without.
-    `capture` says how the operators were recorded, with that way's limits in `limits`.
-    """
-
-    generated_at: AwareDatetime
-    ciwm_version: str
-    torch: str
-    torch_build: str = ""
-    interpreter: str = ""
-    repository: str = ""
-    revision: str = ""
-    target: str | None = None
-    capture: str = ""
-    limits: tuple[str, ...] = ()
-    licence: str = ""
 
 
 class ByteBounds(Record):
@@ -228,6 +213,10 @@ class WorkloadMap(RecordFile):
     coverage: tuple[ClassCount, ...] = ()
     queue: tuple[QueueEntry, ...] = ()
     blocked: tuple[Blocked, ...] = ()
+    fallbacks: tuple[WorkloadFallbacks, ...] = ()
+    correctness: Correctness | None = None
+    communication: Communication | None = None
+    compile_paths: tuple[WorkloadCompile, ...] = ()
     suggestions: tuple[str, ...] = ()
     problems: tuple[MapProblem, ...] = ()
     warnings: tuple[str, ...] = Field(default=())

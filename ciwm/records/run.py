@@ -66,7 +66,7 @@ class Launch(Record):
 
     Where several ranks measured together, `samples` are those of all of them made one (of a time
     the slowest's), and `ranks` what each said itself. `cards` are the indices of the accelerators
-    it ran on, `node` the cluster's node.
+    it ran on, `node` the node that a launcher or a cluster ran it on.
     `unsteady` are series whose times still fell when the longest warm-up was over. `telemetry` has
     an entry for each card it ran on; `telemetry_problem` says why some of it is missing.
     """

@@ -42,7 +42,8 @@ class SyncHistory(Record):
     """All past syncs together; `replayed` of `total` were made once more, the newest first.
 
     Gaps are between the merges' dates, and age is from the newest to the report; both are over all
-    syncs, the rest over those replayed. `conflicted_files` is a sum over syncs, its median and
+    syncs, the rest over those replayed. `edited_outside` of those that conflicted have edits in
+    other files too. `conflicted_files` is a sum over syncs, its median and
     maximum are over syncs that conflicted.
     """
 
@@ -61,6 +62,7 @@ class SyncHistory(Record):
     gap_days_max: float | None = None
     age_days: float | None = None
     marker_files: int = 0
+    edited_outside: int = 0
     notes: tuple[str, ...] = ()
 
 

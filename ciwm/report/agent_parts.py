@@ -82,6 +82,7 @@ def culprits_part(report: SyncReport, detail: Detail) -> str:
     lines = [
         f"- {name(each.sha)} {f'PR #{each.pr} ' if each.pr else ''}{quoted(each.subject)}: "
         + ", ".join(name(path) for path in each.files[:CULPRITS])
+        + (f"; {name(each.url)}" if each.url else "")
         + "".join(map(_hit, each.hits or ()))
         + ("; whose commits it hits was not looked up" if each.hits is None else "")
         for each in conflicts.culprits[: detail.items]

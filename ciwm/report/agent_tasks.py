@@ -59,7 +59,10 @@ def _patches(report: SyncReport, detail: Detail) -> list[str]:
 
 def _drift(report: SyncReport) -> list[str]:
     hard = sum(finding.severity == "hard" for finding in report.drift)
-    return [f"Adapt {plural(hard, 'use')} of upstream that no longer work."] if hard else []
+    tasks = [f"Adapt {plural(hard, 'use')} of upstream that no longer work."] if hard else []
+    if report.surface is not None and any(lane.commits for lane in report.lanes):
+        tasks.append(f"Then set the pin to {name(report.upstream.sha)}, once the tests pass.")
+    return tasks
 
 
 def _gate(report: SyncReport) -> list[str]:
@@ -75,6 +78,7 @@ def _commands(report: SyncReport) -> list[str]:
             "# resolve, git add, then: git commit (never squash: the ancestry would be lost)",
             f"ciwm sync-report {report.upstream.sha}",
         ]
-    if report.patches is not None:
+    has_pin = report.patches is not None or any(lane.commits for lane in report.lanes)
+    if has_pin:
         return [f"ciwm sync-report {report.upstream.sha}"]
     return []

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ciwm.report.detail import RUNGS, Detail, folded, name, table, words
 from ciwm.report.figures import plural
+from ciwm.report.map_device import device_markdown
 from ciwm.report.map_words import (
     changed_totals,
     intensity_words,
@@ -57,6 +58,7 @@ def map_section(found: WorkloadMap, diff: MapDiff | None = None) -> str:
         "#### Workload map",
         table(["workload", "phase", "intensity"], rows) if rows else "",
         "\n".join(["Kernels to write, in order:", "", *queue]) if queue else "",
+        device_markdown(found),
         "\n".join(["Not observed:", "", *problems]) if problems else "",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

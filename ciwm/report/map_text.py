@@ -8,6 +8,7 @@ from rich.text import Text
 
 from ciwm.report.escape import visible
 from ciwm.report.figures import plural
+from ciwm.report.map_device import show_device
 from ciwm.report.map_words import (
     changed_totals,
     intensity_words,
@@ -33,6 +34,7 @@ def show_map(found: WorkloadMap, console: Console, diff: MapDiff | None = None) 
     _workloads(found, console)
     _supports(found, console)
     _queue(found, console)
+    show_device(found, console)
     for title, lines in (
         ("Problems", [f"{p.workload or 'all'}: {p.stage}: {p.detail}" for p in found.problems]),
         ("Suggestions", found.suggestions),
@@ -66,7 +68,8 @@ def show_diff(diff: MapDiff, console: Console) -> None:
 def _origin(found: WorkloadMap) -> str:
     source = found.provenance
     target = f", target {source.target}" if source.target else ""
-    return f"torch {source.torch} ({source.interpreter}){target}; seen by the {source.capture}"
+    seen = f"; seen by the {source.capture}" if source.capture else ""
+    return f"torch {source.torch} ({source.interpreter}){target}{seen}"
 
 
 def _workloads(found: WorkloadMap, console: Console) -> None:

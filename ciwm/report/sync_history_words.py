@@ -58,9 +58,14 @@ def _rhythm(history: SyncHistory) -> list[str]:
 
 
 def _hygiene(history: SyncHistory) -> list[str]:
-    if not history.marker_files:
-        return []
-    return [f"Conflict markers were committed in {plural(history.marker_files, 'file')}."]
+    told = []
+    if history.edited_outside:
+        number = f"{history.edited_outside:,} of {history.conflict:,} that conflicted"
+        told.append(f"Edited in other files too, which git had merged: {number}.")
+    if history.marker_files:
+        files = plural(history.marker_files, "file")
+        told.append(f"Conflict markers were committed in {files}.")
+    return told
 
 
 def horizon_rows(forecast: Forecast) -> list[tuple[str, ...]]:

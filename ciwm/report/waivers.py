@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from math import inf
 from typing import TYPE_CHECKING
 
-from ciwm.policy.new_waivers import ceiling_for
+from ciwm.policy.new_waivers import can_be_waived, ceiling_for
 from ciwm.report.bump_parts import safe_url
 from ciwm.report.changes import as_decided
 from ciwm.report.detail import Detail, clipped, folded, more, name, words
@@ -64,9 +63,7 @@ def _ceiling(row: SeriesVerdict, waiver: Waived) -> str:
 
 
 def _how_to(report: BumpReport) -> str:
-    slower = _regressed(report)
-    rows = [row for row in slower if (row.head_value or 0) <= (row.value_limit or inf)]
-    rows = rows[:_SUGGESTED]
+    rows = _waivable(report)[:_SUGGESTED]
     if not rows:
         return ""
     texts = "\n".join(_text(row, report.generated_at.date()) for row in rows)
@@ -79,10 +76,10 @@ def _how_to(report: BumpReport) -> str:
     return folded("How to accept this regression for a while", told, fenced(texts, "toml"))
 
 
-def _regressed(report: BumpReport) -> list[SeriesVerdict]:
+def _waivable(report: BumpReport) -> list[SeriesVerdict]:
     """The regressed series, the largest change for the worse first, by the metric they are of."""
     rows = report.verdict.series if report.verdict else ()
-    slower = [row for row in rows if row.outcome == "regressed"]
+    slower = [row for row in rows if can_be_waived(row)]
     return sorted(slower, key=lambda row: harm(as_decided(row)), reverse=True)
 
 

@@ -140,8 +140,9 @@ class Gate:
     def add(self, base: Sequence[float], head: Sequence[float]) -> GateVerdict | None:
         """Judge with one more block of launches; None while more launches are needed.
 
-        A later block can still overturn "pass": it says what all launches so far say, and only
-        proof stays.
+        A later block can still overturn a verdict: it says what all launches so far say. (That
+        evidence was once enough would bound false alarms as well, but a proof that later launches
+        take back is one that nobody believes.)
         """
         if len(base) != BLOCK or len(head) != BLOCK:
             raise ValueError(f"a block is {BLOCK}+{BLOCK} launches, not {len(base)}+{len(head)}")
@@ -206,13 +207,11 @@ class Gate:
 
     def _judge(self) -> GateVerdict | None:
         launches = len(self.base)
-        if self.verdict == "regress" or launches < self.min_launches:
-            return self.verdict
+        if launches < self.min_launches:
+            return None
         slower, faster = self._proved()
-        if slower:
-            return "regress"
-        if faster or self.verdict == "improve":
-            return "improve"
+        if slower or faster:
+            return "regress" if slower else "improve"
         if self._excluded():
             return "pass"
         return "inconclusive" if launches + BLOCK > self.max_launches else None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ciwm.records.bump import StageName, StageStatus
 
 PREFIX = "shard-"  # of an artifact, and of the folder it is unpacked to
-_ORDER: tuple[StageName, ...] = ("fetch", "sync", "build", "bench", "gate", "store")
+_ORDER: tuple[StageName, ...] = ("fetch", "sync", "build", "package", "bench", "gate", "store")
 _WORST: tuple[StageStatus, ...] = ("failed", "interrupted", "done", "skipped")
 _RUNS = ("run.json", "run/run.json")  # in the folders of `ciwm bench` and of `ciwm ci`
 

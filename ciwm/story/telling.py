@@ -16,6 +16,7 @@ from ciwm.errors import CiwmError
 from ciwm.records.bump import NOT_ASKED, BumpReport, Stage, StageName, StageStatus
 from ciwm.story.besides import add_coverage, add_trends
 from ciwm.story.ending import conclusion_of, exit_code_of
+from ciwm.story.packaging import add_packages, head_is_lost
 from ciwm.story.saving import save, unsaved_stages, with_unsaved
 from ciwm.story.sync_cost import sync_cost
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from ciwm.records.closing import Closing
     from ciwm.records.coverage import Coverage
     from ciwm.records.opmap_diff import MapDiff
+    from ciwm.records.package import PackageRecord
     from ciwm.records.run import Run
     from ciwm.records.sync import SyncReport
     from ciwm.records.trend import Trend
@@ -51,6 +53,7 @@ class Story:
     sync: SyncReport | None = None
     sync_base: SyncReport | None = None
     builds: tuple[BuildRecord, ...] = ()
+    packages: tuple[PackageRecord, ...] = ()
     run: Run | None = None
     verdict: Verdict | None = None
     coverage: Coverage | None = None
@@ -129,7 +132,7 @@ def _sync(story: Story) -> None:
     with story.stage("sync"):
         effort = bump.config.sync
         pulls = effort.pulls and bump.config.upstream.github is not None
-        history_s = effort.wanted_history_s
+        history_s = max(effort.wanted_history_s, bump.base_config.sync.wanted_history_s)
         story.sync = sync_cost(
             bump, bump.upstream, bump.head, effort.culprits_s, history_s=history_s, pulls=pulls
         )
@@ -285,6 +288,7 @@ _PARTS: dict[Part, tuple[tuple[StageName | None, Callable[[Story], None]], ...]]
     "bench": (
         (None, _check),
         ("build", _build),
+        (None, add_packages),
         (None, _map),
         ("bench", _bench),
         ("gate", _gate),
@@ -311,7 +315,9 @@ def _report(story: Story) -> BumpReport:
         story.builds,
         story.verdict,
         bump.base_config.gate,
-        over_budget=_over_budget(story) or (story.map_diff is not None and story.map_diff.blocks),
+        over_budget=_over_budget(story)
+        or (story.map_diff is not None and story.map_diff.blocks)
+        or head_is_lost(story.packages),
         interrupted=story.stop.is_set(),
     )
     return BumpReport(
@@ -327,6 +333,7 @@ def _report(story: Story) -> BumpReport:
         sync=story.sync,
         sync_base=story.sync_base,
         builds=story.builds,
+        packages=story.packages,
         environment=run.head.environment if run else None,
         run_file="run/run.json" if run else None,
         run_summary=run.stopped_because if run else None,

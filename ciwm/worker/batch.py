@@ -27,10 +27,12 @@ def batches(steps: Iterator[Step], size: int) -> Iterator[Step]:
 
 
 def _chained(calls: List[Step]) -> Step:
+    """One after another; no result is held through the next call, which would cost it memory."""
+    *before, last = calls
+
     def run() -> Any:
-        result = None
-        for call in calls:
-            result = call()
-        return result
+        for call in before:
+            call()
+        return last()
 
     return run

@@ -136,13 +136,15 @@ def used_devices(module: Any) -> List[int]:
 def barrier(kind: str) -> Callable[[], Any]:
     """What waits until the devices of a type that are in use are idle."""
     torch: Any = sys.modules["torch"]
-    module = getattr(torch, kind, None)
+    module: Any = getattr(torch, kind, None)
+    synchronise: Any = getattr(module, "synchronize", None)
+    if synchronise is None:
+        synchronise = torch.accelerator.synchronize
     devices = used_devices(module)
-    if len(devices) > 1 and hasattr(module, "memory_reserved"):
-        return lambda: [module.synchronize(device) for device in devices]
-    if hasattr(module, "synchronize"):
-        return module.synchronize  # type: ignore[no-any-return]  # torch is not typed here
-    return torch.accelerator.synchronize  # type: ignore[no-any-return]  # nor here
+    if len(devices) < 2 or not hasattr(module, "memory_reserved"):  # noqa: PLR2004  several
+        alone: Callable[[], Any] = synchronise
+        return alone
+    return lambda: [synchronise(device) for device in devices]
 
 
 def _has_events(module: Any) -> bool:

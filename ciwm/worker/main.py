@@ -110,7 +110,7 @@ def _software() -> Dict[str, Optional[str]]:
     torch = sys.modules.get("torch")
     version = getattr(torch, "version", None)
     if torch is None or version is None:
-        return {"torch": None, "torch_build": None}
+        return {"torch": None, "torch_build": None, "collective_library": None}
     parts = {
         "git": str(getattr(version, "git_version", "") or "")[:12],
         "cuda": getattr(version, "cuda", None),
@@ -119,4 +119,18 @@ def _software() -> Dict[str, Optional[str]]:
         "debug": getattr(version, "debug", None),
     }
     build = ", ".join(f"{name} {value}" for name, value in parts.items() if value)
-    return {"torch": str(getattr(torch, "__version__", "")), "torch_build": build}
+    return {
+        "torch": str(getattr(torch, "__version__", "")),
+        "torch_build": build,
+        "collective_library": _collective_library(torch),
+    }
+
+
+def _collective_library(torch: Any) -> Optional[str]:
+    """NCCL, or RCCL, with its version, as torch was built with it; None where it was not."""
+    try:
+        version = torch.cuda.nccl.version()
+    except (AttributeError, RuntimeError, ImportError):
+        return None
+    name = "RCCL" if getattr(torch.version, "hip", None) else "NCCL"
+    return name + " " + ".".join(map(str, version if isinstance(version, tuple) else (version,)))

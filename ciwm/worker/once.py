@@ -56,7 +56,7 @@ def compiled_s() -> Optional[float]:
     if dynamo is None:
         return 0.0  # torch is there, and nothing was compiled yet
     try:
-        return float(dynamo.calculate_time_spent()["total_wall_time"])  # type: ignore[attr-defined]
+        return float(dynamo.calculate_time_spent()["total_wall_time"])
     except (AttributeError, KeyError, TypeError):
         return None
 

@@ -35,6 +35,11 @@ class Prepared(NamedTuple):
     teardown: Callable[[], Any]
     calls: int = 1  # of the work in one step: a time is divided by it
 
+    @property
+    def step(self) -> Callable[[], Any]:
+        """The next step, for whoever calls it but once, or always with the same input."""
+        return next(self.steps)
+
 
 def load_module(path: str) -> ModuleType:
     """The workload's module, under its own name unless that would hide another module."""

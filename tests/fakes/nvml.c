@@ -11,10 +11,13 @@
  *   0.sm_now 1755              what it does now: sm_now, memory_now (MHz), temperature (C),
  *                              power (mW), busy (percent), used (bytes), reasons (a bit mask),
  *                              pids (numbers), corrected, uncorrected (counts of ECC errors)
+ *   0.pcie 5 16                generation and width; 0.nvlinks 18: how many are up
+ *   ancestor 30                nvmlGpuTopologyLevel_t of any two cards
  *   0.xid 79                   its event queue: each call takes the next of the numbers, once
  *   log /path                  where "lock CARD MIN MAX" and "reset CARD" are appended
  *   fail.nvmlInitWithFlags 18  a function that answers with an nvmlReturn_t
  *   1.fail.nvmlDeviceGetUUID 15
+ *   0.hang.nvmlDeviceGetPowerUsage 1     a function that does not return while this stands
  *
  * With FAKE_NVML_FROZEN the file is read once. A figure that is not in the file is "not supported", as on cards that lack it.
  */
@@ -100,6 +103,9 @@ static nvmlReturn_t card_fails(nvmlDevice_t device, const char *function)
 
     if (result != NVML_SUCCESS)
         return result;
+    snprintf(key, sizeof key, "%u.hang.%s", card_of(device), function);
+    while (failure(key))
+        usleep(10000);
     snprintf(key, sizeof key, "%u.fail.%s", card_of(device), function);
     return failure(key);
 }
@@ -428,5 +434,65 @@ nvmlReturn_t nvmlDeviceResetGpuLockedClocks(nvmlDevice_t device)
     snprintf(line, sizeof line, "reset %u\n", card_of(device));
     if (result == NVML_SUCCESS)
         log_line(line);
+    return result;
+}
+
+static nvmlReturn_t pcie(nvmlDevice_t device, const char *function, int second, unsigned int *figure)
+{
+    char value[VALUE];
+    unsigned int both[2] = {0, 0};
+    nvmlReturn_t result = card_fails(device, function);
+
+    if (result == NVML_SUCCESS)
+        result = text_of(card_of(device), "pcie", value, sizeof value);
+    if (result == NVML_SUCCESS && sscanf(value, "%u %u", &both[0], &both[1]) == 2)
+        *figure = both[second];
+    return result;
+}
+
+nvmlReturn_t nvmlDeviceGetMaxPcieLinkGeneration(nvmlDevice_t device, unsigned int *generation)
+{
+    return pcie(device, "nvmlDeviceGetMaxPcieLinkGeneration", 0, generation);
+}
+
+nvmlReturn_t nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t device, unsigned int *width)
+{
+    return pcie(device, "nvmlDeviceGetMaxPcieLinkWidth", 1, width);
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link,
+                                      nvmlEnableState_t *active)
+{
+    unsigned int up = 0;
+    nvmlReturn_t result = small_figure(device, "nvmlDeviceGetNvLinkState", "nvlinks", &up);
+
+    *active = link < up ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
+    return result;
+}
+
+nvmlReturn_t nvmlDeviceGetP2PStatus(nvmlDevice_t one, nvmlDevice_t other,
+                                    nvmlGpuP2PCapsIndex_t capability, nvmlGpuP2PStatus_t *status)
+{
+    unsigned int up = 0;
+    nvmlReturn_t result = card_fails(one, "nvmlDeviceGetP2PStatus");
+
+    (void)other;
+    small_figure(one, "nvmlDeviceGetP2PStatus", "nvlinks", &up);
+    *status = capability == NVML_P2P_CAPS_INDEX_NVLINK && up
+                  ? NVML_P2P_STATUS_OK : NVML_P2P_STATUS_NOT_SUPPORTED;
+    return result;
+}
+
+nvmlReturn_t nvmlDeviceGetTopologyCommonAncestor(nvmlDevice_t one, nvmlDevice_t other,
+                                                 nvmlGpuTopologyLevel_t *level)
+{
+    char value[VALUE];
+    nvmlReturn_t result = card_fails(one, "nvmlDeviceGetTopologyCommonAncestor");
+
+    (void)other;
+    if (result == NVML_SUCCESS && !lookup("ancestor", value, sizeof value))
+        return NVML_ERROR_NOT_SUPPORTED;
+    if (result == NVML_SUCCESS)
+        *level = (nvmlGpuTopologyLevel_t)atoi(value);
     return result;
 }

@@ -20,7 +20,7 @@ from ciwm.git import Repository
 from ciwm.launch import cache
 from ciwm.launch.builds import build, release_builds
 from tests.git_folder import GitFolder
-from tests.need import missing
+from tests.need import missing, need
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -427,3 +427,41 @@ def test_a_full_disk_is_an_error_of_the_machine_and_no_failed_build(
         release_builds()
         subprocess.run(["umount", str(cache_root)], check=True)
     assert "CIWM_CACHE_DIR" in raised.value.hint
+
+
+def test_jobs_bound_the_compilers_and_what_is_stated_stays(
+    builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("CMAKE_BUILD_PARALLEL_LEVEL", "CARGO_BUILD_JOBS", "MAKEFLAGS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MAX_JOBS", "9")
+    shown = "echo $MAX_JOBS $CMAKE_BUILD_PARALLEL_LEVEL $CARGO_BUILD_JOBS $MAKEFLAGS > seen"
+    one = builder(f"{COUNTED}; {shown}", jobs=3)
+    assert Path(one.directory, "seen").read_text().split() == ["9", "3", "3", "-j3"]
+    # how many at once is not what a build is made of
+    assert builder(f"{COUNTED}; {shown}", jobs=5).status == "cached"
+
+
+def test_the_peak_of_memory_is_kept(builder: Builder) -> None:
+    grown = f"{sys.executable} -c 'x = bytearray(96 << 20)'"
+    made = builder(grown)
+    assert made.peak_rss_bytes is not None
+    assert made.peak_rss_bytes > 96 << 20
+    assert builder(grown).peak_rss_bytes == made.peak_rss_bytes  # of a cached one, when it was made
+
+
+def test_ccache_knows_a_file_again_in_another_worktree(builder: Builder, tmp_path: Path) -> None:
+    need("cc", "ccache")
+    env = {"COUNT": str(builder.count), "CCACHE_DIR": str(tmp_path / "ccache")}
+    recipe = "ccache cc -g -c $PWD/unit.c -o unit.o && ccache --print-stats > stats"
+    builder.folder.commit({"unit.c": "int unit(void) { return 1; }\n"})
+    first = builder(recipe, env=env)
+    builder.folder.commit({"other.txt": "another tree\n"})
+    second = builder(recipe, env=env)
+
+    assert first.directory != second.directory
+    stats = dict(
+        line.split("\t") for line in Path(second.directory, "stats").read_text().splitlines()
+    )
+    hits = int(stats["direct_cache_hit"]) + int(stats["preprocessed_cache_hit"])
+    assert (hits, int(stats["cache_miss"])) == (1, 1)

@@ -223,6 +223,23 @@ def test_the_configuration_states_metrics_too_and_the_command_line_goes_before_i
     assert (one["unit"], one["better"]) == ("MiB", "higher")
 
 
+def test_samples_of_a_workload_mean_what_the_workload_declares(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "ciwm.toml").write_text(
+        '[[workload]]\nid = "w"\ncommand = "x {out}"\n'
+        'metrics = { rate = { unit = "tokens/s", better = "higher" } }\n'
+    )
+    paths = []
+    for name, value in (("base", 100.0), ("head", 90.0)):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps({"rate": [value] * 3}))
+        paths.append(path)
+    (one,) = judged(capsys, paths[:1], paths[1:])["series"]
+    assert (one["unit"], one["better"]) == ("tokens/s", "higher")
+    assert one["ratio"] == pytest.approx(0.9)
+
+
 def test_two_baselines_in_one_folder_and_two_commits_in_one_file_are_compared(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -22,7 +22,7 @@ try:
     cards = [card.model_dump() for card in visible_cards()]
     host = describe_host()
     assert [card.model_dump() for card in host.accelerators] == cards
-    print(json.dumps({"cards": cards, "fingerprint": host.fingerprint}))
+    print(json.dumps({"cards": cards, "links": host.topology, "fingerprint": host.fingerprint}))
 except DeviceError as error:
     print(json.dumps({"error": error.message, "hint": error.hint}))
 """
@@ -171,3 +171,13 @@ def test_a_card_that_is_lost_is_an_error_and_not_a_missing_card(
 ) -> None:
     answer = driver.answers(H200, A10, failing={f"1.fail.{function}": LOST})
     assert answer["error"] == "an NVIDIA card cannot be read: GPU is lost"
+
+
+def test_how_cards_are_connected_is_told_and_is_part_of_the_fingerprint(driver: Driver) -> None:
+    linked = {**H200, "pcie": "5 16", "nvlinks": 18}
+    four = driver.answers(linked, {**linked, "uuid": "GPU-b", "nvlinks": 12})
+    assert four["links"] == ["0: PCIe 5 x16", "1: PCIe 5 x16", "0-1: NVLink x12"]
+    plain = driver.answers(H200, {**H200, "uuid": "GPU-b"}, failing={"ancestor": 50})
+    assert plain["links"] == ["0-1: between NUMA nodes (SYS)"]
+    assert four["fingerprint"] != plain["fingerprint"]
+    assert driver.answers(H200, {**H200, "uuid": "GPU-b"})["links"] == []

@@ -101,6 +101,14 @@ def test_an_accelerator_that_was_not_locked_is_hidden_by_the_vendors_own_variabl
     assert hidden(amd, host) == {}
 
 
+def test_a_clock_that_cannot_be_held_for_want_of_a_card_is_said() -> None:
+    if Path("/dev/nvidiactl").exists():
+        pytest.skip("this machine has a card")
+    said: list[str] = []
+    measured_host(Config(bench=BenchConfig(lock_clocks=1500)), sys.executable, said.append)
+    assert said == ["[bench] lock_clocks: there is no NVIDIA card here, so no clock is held"]
+
+
 def test_a_run_on_the_cpu_looks_for_no_cards() -> None:
     host = measured_host(Config(bench=BenchConfig(devices="cpu")), "/nowhere/python", print)
     assert host.accelerators == ()

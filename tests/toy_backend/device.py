@@ -1,7 +1,8 @@
 """The toy device as a plugin: `import` it with its library's path in TOY_LIBRARY.
 
 TOY_DEFECTS names kernels to replace by wrong ones (see wrong_kernels.py), TOY_REFUSE operators
-that have neither kernel nor fallback; both separated by commas.
+that have neither kernel nor fallback, TOY_WITHOUT native kernels to leave out (mul.out); all
+separated by commas.
 """
 
 from __future__ import annotations

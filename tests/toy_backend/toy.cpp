@@ -15,6 +15,7 @@
 #include <c10/core/impl/alloc_cpu.h>
 #include <torch/library.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -210,11 +211,17 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("as_strided", &as_strided);
   m.impl("view", &view);
   m.impl("_reshape_alias", &reshape_alias);
-  m.impl("mm.out", &mm_out);
-  m.impl("addmm.out", &addmm_out);
-  m.impl("add.out", &add_out);
-  m.impl("mul.out", &mul_out);
-  m.impl("sigmoid.out", &sigmoid_out);
+  // TOY_WITHOUT names those of the native kernels that this backend does not have
+  const char* stated = std::getenv("TOY_WITHOUT");
+  const std::string without = stated ? std::string(",") + stated + "," : "";
+  auto has = [&](const char* name) {
+    return without.find("," + std::string(name) + ",") == std::string::npos;
+  };
+  if (has("mm.out")) m.impl("mm.out", &mm_out);
+  if (has("addmm.out")) m.impl("addmm.out", &addmm_out);
+  if (has("add.out")) m.impl("add.out", &add_out);
+  if (has("mul.out")) m.impl("mul.out", &mul_out);
+  if (has("sigmoid.out")) m.impl("sigmoid.out", &sigmoid_out);
   // a fallback registered as an operator's own kernel, as torch-xpu-ops does for some
   m.impl("erfinv.out", torch::CppFunction::makeFromBoxedFunction<&counting_fallback>());
 }

@@ -151,7 +151,8 @@ def section(page: str, title: str) -> str:
 
 def test_a_bot_is_told_whose_commits_a_culprit_hits() -> None:
     told = section(agent_report(sync_examples.CASES["culprits"]), "Upstream commits that bring")
-    assert f"PR #99 `Softmax in one pass (#99)`: `csrc/softmax.cu`; hits our `{'d' * 40}`" in told
+    assert "PR #99 `Softmax in one pass (#99)`: `csrc/softmax.cu`; `https://github.com/" in told
+    assert f"framework/framework/pull/99`; hits our `{'d' * 40}`" in told
     assert "by `A Developer` in `csrc/softmax.cu`" in told
     assert "`Drop setup.py`: `setup.py`; whose commits it hits was not looked up" in told
 
@@ -176,6 +177,14 @@ def test_a_bot_is_told_how_our_pull_requests_fare_and_which_are_coming() -> None
     assert all(f"`{each.url}`" in ours for each in pulls.waiting)
     coming = section(page, "Incoming upstream changes in what we carry or use")
     assert all(each.sha in coming for each in pulls.incoming)
+
+
+def test_a_bot_is_asked_to_adapt_a_plugin_and_then_to_move_its_pin() -> None:
+    report = sync_examples.CASES["plugin"]
+    told = section(agent_report(report), "What to do")
+    assert "1. Adapt 1 use of upstream that no longer work" in told
+    assert f"2. Then set the pin to `{report.upstream.sha}`, once the tests pass." in told
+    assert f"ciwm sync-report {report.upstream.sha}" in told
 
 
 def test_a_bot_is_told_what_reading_the_sources_did_not_show() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from typing import TYPE_CHECKING
 
@@ -18,9 +17,7 @@ def test_a_busy_process_is_in_the_load() -> None:
         pass
     after = cpu_meter.load()
     assert after.busy_s - before.busy_s >= 0.1  # ticks are 10 ms
-    # in between nothing but time of at most all CPUs went by
     assert after.total_s - before.total_s >= after.busy_s - before.busy_s
-    assert (os.cpu_count() or 1) * time.monotonic() > 0
 
 
 def test_the_time_a_quota_held_back_is_the_largest_of_the_groups_above(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ciwm.report.figures import change, duration, plural, quantity
+from ciwm.report.figures import change, duration, plural, quantity, rate
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,17 @@ def test_a_duration_reads_as_people_say_it(seconds: float, said: str) -> None:
 )
 def test_a_count_agrees_with_its_noun(number: int, noun: str, many: str, said: str) -> None:
     assert plural(number, noun, many) == said
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "said"),
+    [
+        (7.16e14, "op/s", "716 Top/s"),
+        (4.81e12, "B/s", "4.81 TB/s"),
+        (1.5e15, "op/s", "1.5 Pop/s"),
+        (999, "op/s", "999 op/s"),
+        (2.4e-6, "s", "2.4 µs"),
+    ],
+)
+def test_a_rate_has_the_prefix_that_reads_best(value: float, unit: str, said: str) -> None:
+    assert rate(value, unit) == said

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ciwm.errors import CiwmError
 from ciwm.launch.cache import kind_directory
-from ciwm.upstream.drift.index import no_collection
+from ciwm.upstream.drift.index import UNREAD, no_collection
 from ciwm.upstream.drift.symbols import from_data, to_data
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ciwm.upstream.drift.index import Blobs, Index
 
 KEPT = 24  # a file holds one or two MB
-_FORM = 2  # to be raised when summaries change
+_FORM = 3  # to be raised when summaries change
 
 
 def load_index(tree_id: str, folders: Mapping[str, str], blobs: Blobs) -> bool:
@@ -49,9 +49,14 @@ def load_index(tree_id: str, folders: Mapping[str, str], blobs: Blobs) -> bool:
 
 
 def save_index(index: Index, folders: Mapping[str, str]) -> str:
-    """Keep an index, and only the newest few; a sentence when that cannot be done."""
+    """Keep an index, and only the newest few; a sentence when that cannot be done.
+
+    One with contents missing is not kept: they may be here the next time.
+    """
     wanted = {module.blob for module in index.modules.values()}
     summaries, unparsed = index.blobs.summaries, index.blobs.unparsed
+    if any(unparsed.get(blob) == UNREAD for blob in wanted):
+        return ""
     data = {
         "summaries": {blob: to_data(summaries[blob]) for blob in wanted if blob in summaries},
         "unparsed": {blob: unparsed[blob] for blob in wanted if blob in unparsed},

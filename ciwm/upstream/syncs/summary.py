@@ -41,6 +41,7 @@ def summary(
         gap_days_max=max(gaps, default=None),
         age_days=days_between(made_at[0], now) if made_at else None,
         marker_files=sum(len(sync.marker_files) for sync in replayed),
+        edited_outside=sum(sync.kind == "conflict" and sync.outside > 0 for sync in replayed),
         notes=tuple(notes),
     )
 

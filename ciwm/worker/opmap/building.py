@@ -18,6 +18,7 @@ from ..problem import Problem
 from .stages import Emit
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "null_device.cpp")
+NOT_BUILT = "the null device is not compiled yet"  # the controller compiles it, and asks again
 LIBRARY, RECORD = "null_device.so", "record.json"
 STANDARDS = ("c++17", "c++20")  # of torch up to 2.12, and from 2.13 on
 OUTPUT_CHARACTERS = 4000
@@ -25,17 +26,25 @@ OUTPUT_CHARACTERS = 4000
 
 def observe(job: Mapping[str, Any], emit: Emit) -> None:
     """Tell where the library is, making it when it is not there; raises Problem when it cannot."""
-    folder = os.path.join(job["cache"], _key())
-    library = os.path.join(folder, LIBRARY)
-    record = os.path.join(folder, RECORD)
-    if not (os.path.exists(library) and os.path.exists(record)):
+    if library_in(job["cache"]) is None:
+        folder = os.path.join(job["cache"], _key())
         os.makedirs(folder, exist_ok=True)
         made = _compile(folder)
+        record = os.path.join(folder, RECORD)
         with open(record + ".part", "w", encoding="utf-8") as file:
             json.dump(made, file)
         os.replace(record + ".part", record)
-    os.utime(folder)
-    emit({"library": library})
+    emit({"library": library_in(job["cache"])})
+
+
+def library_in(cache: str) -> Optional[str]:
+    """The library for this torch; None where it was not made yet."""
+    folder = os.path.join(cache, _key())
+    library = os.path.join(folder, LIBRARY)
+    if not (os.path.exists(library) and os.path.exists(os.path.join(folder, RECORD))):
+        return None
+    os.utime(folder)  # it is used: the cache removes what nobody used for long
+    return library
 
 
 def _key() -> str:

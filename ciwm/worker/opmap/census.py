@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
+from .facts import known_of
 from .null import Call, Device, Seen, null_device, parsed, watch_modules
 from .stages import Emit
 from .subject import GENERATING, TRAINING, Built, build, forward, has_model, parts, step, to_device
@@ -14,7 +15,7 @@ SPECS, MODULES = 6, 6  # of an operator, the most frequent
 
 def observe(job: Mapping[str, Any], emit: Emit) -> None:
     """Emit the operators, the composites and the result's distance from the CPU's."""
-    device = null_device(job["options"].get("library", ""))
+    device = null_device(job["cache"])
     emit({"what": "capture", "capture": device.capture, "limits": device.limits})
     try:
         if has_model(job):
@@ -117,6 +118,7 @@ def tell(seen: Seen, emit: Emit) -> None:
                 "specs": [[spec.split(" "), count] for spec, count in specs[:SPECS]],
                 "spec_count": len(specs),
                 "modules": [module for module, _ in modules[:MODULES]],
+                **known_of(op),
             }
         )
     for op, leaves in sorted(seen.composites.items()):

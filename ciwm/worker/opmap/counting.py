@@ -89,6 +89,9 @@ class Tally:
         from torch.utils.flop_counter import flop_registry
 
         given, made = tensors_of((args, kwargs)), tensors_of(result)
+        made = made or tensors_of(_written(op, args))
+        if not made:  # a question about a tensor, not a computation
+            return
         moved = sum(map(size_of, given)) + sum(map(size_of, made))
         if "embedding" in str(op):  # the rows that are looked up, not the table
             moved = 2 * sum(map(size_of, made))
@@ -109,6 +112,13 @@ class Tally:
             if key in self._parameters:
                 self._parameters.discard(key)
                 self.used_bytes += int(one.untyped_storage().nbytes())
+
+
+def _written(op: Any, args: Any) -> List[Any]:
+    """The arguments that an operator without a result writes to (those of `_foreach_*_`)."""
+    stated = op._schema.arguments  # noqa: SLF001  torch's only word on it
+    pairs = zip(stated, args)
+    return [given for one, given in pairs if one.alias_info is not None and one.alias_info.is_write]
 
 
 def _is_view(op: Any) -> bool:

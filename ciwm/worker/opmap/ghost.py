@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Mapping
 
 from .census import run_model, run_step, tell
+from .facts import known_operators, operator
 from .null import Device, null_device, parsed
 from .stages import Emit
 from .subject import has_model
@@ -33,8 +34,10 @@ def observe(job: Mapping[str, Any], emit: Emit) -> None:
 
     `options.native` are the operators that the manifest has kernels for.
     """
-    device = null_device(job["options"].get("library", ""))
+    device = null_device(job["cache"])
     emit({"what": "capture", "capture": device.capture, "limits": device.limits})
+    if "done" not in _kept:
+        emit({"what": "known", "ops": known_operators()})
     become(device, job["options"]["native"])
     try:
         if has_model(job):
@@ -73,13 +76,3 @@ def _by_decomposition(device: Device, op: str) -> bool:
     library = _kept.setdefault("aten", torch.library.Library("aten", "IMPL"))
     library.impl(op[6:], run, "PrivateUse1")
     return True
-
-
-def operator(op: str) -> Any:
-    """torch.ops' object of an operator by its full name; None where this torch has none."""
-    import torch
-
-    space, _, rest = op.partition("::")
-    name, _, overload = rest.partition(".")
-    packet = getattr(getattr(torch.ops, space), name, None)
-    return getattr(packet, overload or "default", None)

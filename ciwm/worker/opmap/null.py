@@ -9,6 +9,7 @@ import types
 from typing import Any, Callable, Dict, List, NamedTuple
 
 from ..problem import Problem
+from .building import NOT_BUILT, library_in
 
 NAME = "ciwmnull"
 LIMITS = (
@@ -61,13 +62,14 @@ class Device(NamedTuple):
 _loaded: Dict[str, Device] = {}  # a process has one PrivateUse1, whichever subject asks
 
 
-def null_device(library: str) -> Device:
-    """The device of this process, from its library; raises Problem where there is none."""
-    if not library:
-        raise Problem("invalid", "the null device's library is not there")
-    if library not in _loaded:
-        _loaded[library] = _from_library(library)
-    return _loaded[library]
+def null_device(cache: str) -> Device:
+    """The device of this process; raises Problem where its library is not in the cache."""
+    if "" not in _loaded:
+        library = library_in(cache)
+        if library is None:
+            raise Problem("invalid", NOT_BUILT)
+        _loaded[""] = _from_library(library)
+    return _loaded[""]
 
 
 def _from_library(library: str) -> Device:

@@ -7,7 +7,7 @@ defect: a report that says "all strict" also says which of these it would have c
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 
 class Defect(NamedTuple):
@@ -59,7 +59,8 @@ def _empty_launch(right: Any, x: Any, dim: int, index: Any) -> Any:
 
 def _as_contiguous(tensor: Any, offset: int) -> Any:
     """The first elements of the storage from an offset, in the order they lie there."""
-    strides, step = [], 1
+    strides: List[int] = []
+    step = 1
     for size in reversed(tensor.shape):
         strides.insert(0, step)
         step *= max(1, size)
@@ -169,7 +170,7 @@ def planted(name: Optional[str]) -> Any:
         return contextlib.nullcontext()
     defect = DEFECTS[name]
 
-    class Planted(TorchDispatchMode):  # type: ignore[misc,unused-ignore]  torch is not typed here
+    class Planted(TorchDispatchMode):  # type: ignore[misc]  # torch is not typed here
         @classmethod
         def ignore_compile_internals(cls) -> bool:
             """A mode without this turns torch.compile off for good."""

@@ -19,7 +19,7 @@ def observe(job: Mapping[str, Any], emit: Emit) -> None:
     `options.allowed` and `options.removed` list operators by subject.
     """
     options = job["options"]
-    device = null_device(options.get("library", ""))
+    device = null_device(job["cache"])
     become(device, options["native"])
     allowed: List[str] = options["allowed"][job["subject"]]
     passes, detail = _strict(job, device, allowed)

@@ -105,7 +105,7 @@ def capture(steps: Iterable[Callable[[], Any]], captured: Captured) -> None:
     """Run the steps of a workload and keep its calls."""
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    class Capture(TorchDispatchMode):  # type: ignore[misc,unused-ignore]  torch is not typed here
+    class Capture(TorchDispatchMode):  # type: ignore[misc]  # torch is not typed here
         @classmethod
         def ignore_compile_internals(cls) -> bool:
             """A mode without this turns torch.compile off for good."""

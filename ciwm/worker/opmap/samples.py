@@ -94,8 +94,8 @@ def _strided(sample: Any) -> Case:
             return tensor
         return spread(tensor.detach()).requires_grad_(tensor.requires_grad)
 
-    spaced = of_map(gaps, (sample.input, sample.args, sample.kwargs))
-    return Case("noncontiguous", *spaced, sample.output_process_fn_grad)
+    value, args, kwargs = of_map(gaps, (sample.input, sample.args, sample.kwargs))
+    return Case("noncontiguous", value, args, kwargs, sample.output_process_fn_grad)
 
 
 def _small(samples: List[Any]) -> List[Any]:

@@ -14,11 +14,17 @@ Observer = Callable[[Mapping[str, Any], Emit], None]
 STAGES = {
     "build": "building",
     "census": "census",
+    "communication": "communication",
+    "compile": "compile_paths",
+    "correctness": "correctness",
     "facts": "facts",
+    "fallback": "fallback",
     "ghost": "ghost",
     "intensity": "intensity",
     "manifest": "manifest",
+    "probe": "probe",
     "prove": "prove",
+    "sweep": "sweep",
 }
 
 

@@ -72,7 +72,7 @@ def observe(job: Mapping[str, Any], emit: Emit) -> None:
 
 def _plan(options: Mapping[str, Any]) -> Plan:
     plan = Plan(device=device_of(options))
-    given = {
+    given: Dict[str, Any] = {
         key: tuple(options[key]) if isinstance(options[key], list) else options[key]
         for key in ("dtypes", "sources", "samples")
         if options.get(key) is not None

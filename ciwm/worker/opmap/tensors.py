@@ -80,8 +80,8 @@ def spread(tensor: Any) -> Any:
         return buffer.as_strided((), (), 5).copy_(tensor)
     shape = [n + 1 for n in tensor.shape[:-1]] + [3 * tensor.shape[-1] + 5]
     buffer = torch.zeros(shape, dtype=tensor.dtype)
-    inner = tuple(slice(1, None) for _ in tensor.shape[:-1])
-    view = buffer[(*inner, slice(5, None, 3))]
+    where = [slice(1, None) for _ in tensor.shape[:-1]] + [slice(5, None, 3)]
+    view = buffer[tuple(where)]
     return view.copy_(tensor)
 
 

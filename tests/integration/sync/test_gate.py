@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ciwm.errors import NO, OK, USAGE
+from ciwm.errors import ENVIRONMENT, NO, OK, USAGE
 from tests.integration.sync.git_scene import Ciwm, Scene, numbered
 from tests.integration.sync.patch_scene import CONFIG, patch_scene
 
@@ -227,6 +227,15 @@ def test_a_fork_that_is_up_to_date_and_carries_little_is_rated_low(fork: Scene, 
 
 
 # --- the file for a bot ----------------------------------------------------------------------
+
+
+def test_an_agents_file_that_finds_no_room_costs_nothing_that_was_measured(
+    fork: Scene, ciwm: Ciwm
+) -> None:
+    run = ciwm(fork.path, "--json", "--agent-report", "/dev/full")
+    assert run.code == ENVIRONMENT
+    assert json.loads(run.out)["conflicts"]["count"] == 1
+    assert "error: cannot write /dev/full: " in run.err
 
 
 def test_the_agents_file_is_written_whatever_else_is_printed(

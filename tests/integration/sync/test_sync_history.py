@@ -95,6 +95,23 @@ def test_each_kind_of_sync_is_told_with_its_figures(tmp_path: Path, ciwm: Ciwm) 
         "conflict": 1,
     }
     assert (history["total"], history["replayed"]) == (3, 3)
+    assert [syncs[each]["outside_files"] for each in (clean, evil, conflict)] == [[], ["b.txt"], []]
+    assert history["edited_outside"] == 0
+
+
+def test_edits_in_files_that_git_merged_alone_are_told_apart(tmp_path: Path, ciwm: Ciwm) -> None:
+    team = Team(tmp_path / "outside")
+    team.own(20, "ours")
+    team.change(20)
+    merge = team.sync(resolution=numbered(1, 30, **team.upstream), extra=numbered(1, 30, l9="x"))
+    scene = team.publish()
+    found = report(ciwm, scene)
+    (sync,) = found["syncs"]
+    assert (sync["merge"], sync["kind"]) == (merge, "conflict")
+    assert (sync["outside"], sync["outside_files"]) == (1, ["b.txt"])
+    assert found["sync_history"]["edited_outside"] == 1
+    page = " ".join(ciwm(scene.path, "--history").out.split())
+    assert "Edited in other files too, which git had merged: 1 of 1 that conflicted." in page
 
 
 def test_gaps_are_between_the_dates_of_the_merges(tmp_path: Path, ciwm: Ciwm) -> None:

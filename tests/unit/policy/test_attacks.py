@@ -152,7 +152,7 @@ def test_blocks_that_were_interrupted_are_counted() -> None:
     builder.block(0, {"base": [10, 10], "head": [12, 12]}, exits=stopped)  # type: ignore[arg-type]
     builder.block(0, {"base": [10, 10], "head": [10, 10]}, attempt=1).blocks(3, 10, 10, start=1)
     problems = decide(builder.run(), GateConfig()).problems
-    assert "decode: 1 blocks were interrupted, and do not count: drawn anew" in problems
+    assert "decode: 1 block was interrupted, and left out" in problems
 
 
 def test_a_second_run_is_judged_by_the_thresholds_of_the_first() -> None:

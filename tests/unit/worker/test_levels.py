@@ -91,6 +91,26 @@ def test_a_batch_calls_the_next_steps_in_turn_and_gives_the_last_result() -> Non
     assert called == [0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2]
 
 
+def test_no_result_is_kept_alive_through_the_next_call() -> None:
+    class Result:
+        alive = 0
+
+        def __init__(self) -> None:
+            Result.alive += 1
+
+        def __del__(self) -> None:
+            Result.alive -= 1
+
+    before: list[int] = []
+
+    def step() -> Result:
+        before.append(Result.alive)
+        return Result()
+
+    next(batches(itertools.repeat(step), 5))()
+    assert before == [0] * 5
+
+
 class Accelerator:
     """A device of torch whose allocator held some bytes, and a compiler that worked a while."""
 

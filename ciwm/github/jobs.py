@@ -1,0 +1,111 @@
+"""The last runs of a repository's workflows, with the jobs of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from ciwm.github.failures import reading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ciwm.github.api import GitHub
+
+PAGE = 100
+NEEDS = "actions: read"
+
+
+@dataclass(frozen=True)
+class SeenJob:
+    """A job that ran; `failed_step` is its first step that failed, `seconds` None where unknown."""
+
+    name: str
+    conclusion: str
+    seconds: float | None
+    failed_step: str | None
+
+
+@dataclass(frozen=True)
+class SeenRun:
+    """A run that is over; its `seconds` are those of its last attempt, waiting for runners too."""
+
+    id: int
+    workflow: str
+    conclusion: str
+    seconds: float | None
+    jobs: tuple[SeenJob, ...]
+
+
+def recent_runs(
+    github: GitHub,
+    repository: str,
+    count: int,
+    branch: str | None = None,
+    say: Callable[[str], None] = lambda _line: None,
+) -> tuple[SeenRun, ...]:
+    """The newest completed runs of all workflows, of one branch where named; a request each.
+
+    Raises GitHubError.
+    """
+    asked: list[dict[str, Any]] = []
+    page = 1
+    while len(asked) < count:
+        what = f"list the workflow runs of {repository}"
+        only = f"&branch={branch}" if branch else ""
+        size = min(PAGE, count)
+        place = f"/repos/{repository}/actions/runs?status=completed&per_page={size}&page={page}"
+        said = github.get(what, place + only, NEEDS)
+        with reading(what):
+            found = said["workflow_runs"]
+            asked += found
+        if len(found) < size:
+            break
+        page += 1
+    runs = []
+    for number, one in enumerate(asked[:count], start=1):
+        say(f"run {number} of {min(len(asked), count)}")
+        runs.append(_run(one, _jobs(github, repository, one)))
+    return tuple(runs)
+
+
+def _jobs(github: GitHub, repository: str, run: dict[str, Any]) -> tuple[SeenJob, ...]:
+    what = "list the jobs of a workflow run"
+    with reading(what):
+        place = f"/repos/{repository}/actions/runs/{int(run['id'])}/jobs?per_page={PAGE}"
+    said = github.get(what, place, NEEDS)
+    with reading(what):
+        return tuple(_job(one) for one in said["jobs"])
+
+
+def _run(said: dict[str, Any], jobs: tuple[SeenJob, ...]) -> SeenRun:
+    with reading("read a workflow run"):
+        return SeenRun(
+            id=int(said["id"]),
+            workflow=str(said["name"] or said["path"]),
+            conclusion=str(said["conclusion"] or ""),
+            seconds=_between(said.get("run_started_at"), said.get("updated_at")),
+            jobs=jobs,
+        )
+
+
+def _job(said: dict[str, Any]) -> SeenJob:
+    failed = [step["name"] for step in said.get("steps") or () if step["conclusion"] == "failure"]
+    return SeenJob(
+        name=str(said["name"]),
+        conclusion=str(said["conclusion"] or ""),
+        seconds=_between(said.get("started_at"), said.get("completed_at")),
+        failed_step=failed[0] if failed else None,
+    )
+
+
+def _between(begun: str | None, ended: str | None) -> float | None:
+    if not begun or not ended:
+        return None
+    span = datetime.fromisoformat(_plain(ended)) - datetime.fromisoformat(_plain(begun))
+    return max(span.total_seconds(), 0.0)
+
+
+def _plain(moment: str) -> str:
+    return moment.replace("Z", "+00:00")  # Python 3.10 reads no Z

@@ -1,0 +1,93 @@
+"""Correctness on a device: operators, workloads' own calls, whole models; and what would show."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ciwm.records.base import Record
+
+CheckVerdict = Literal["strict", "drift", "WRONG", "error", "crash", "timeout", "untestable"]
+FAILED: tuple[CheckVerdict, ...] = ("WRONG", "crash", "timeout", "error")  # gravest first
+
+
+class OperatorCheck(Record):
+    """The verdicts of one operator in one dtype and direction, and its gravest case.
+
+    `counts` are cases by source and verdict. Errors are the largest absolute ones against float64,
+    None where they are not finite or nothing was compared.
+    """
+
+    operator: str
+    dtype: str
+    direction: Literal["forward", "backward"]
+    verdict: CheckVerdict
+    counts: dict[str, dict[CheckVerdict, int]]
+    source: str = ""
+    call: str = ""
+    detail: str = ""
+    error_device: float | None = None
+    error_cpu: float | None = None
+
+
+class PlantedDefect(Record):
+    """A defect put in on purpose, and which checks of the same plan raised the alarm.
+
+    Without a name nothing was planted: an alarm is a false one.
+    """
+
+    defect: str
+    what: str
+    caught: bool
+    alarms: tuple[str, ...] = ()
+
+
+class ModelCheck(Record):
+    """A whole model against the CPU's: its outputs, its gradients, or the tokens it writes."""
+
+    what: Literal["outputs", "gradients", "tokens"]
+    verdict: CheckVerdict
+    detail: str = ""
+    compared: int
+    differing: int | None = None
+    error_device: float | None = None
+    error_cpu: float | None = None
+
+
+class Sweep(Record):
+    """Operators of PyTorch's own descriptions, run on a device against the CPU in float64.
+
+    `cases` counts calls by verdict, in both directions. `verdicts` has every operator and dtype
+    (`sum float32 backward`), `checks` those that are neither strict nor drift.
+    """
+
+    device: str
+    dtypes: tuple[str, ...]
+    sources: tuple[str, ...]
+    samples: int
+    operators: int
+    known: int
+    cases: dict[CheckVerdict, int]
+    verdicts: dict[str, CheckVerdict] = {}
+    checks: tuple[OperatorCheck, ...] = ()
+    planted: tuple[PlantedDefect, ...] = ()
+
+
+class WorkloadCorrectness(Record):
+    """One workload: its own calls one by one, then the whole model.
+
+    `too_large` calls were not kept, and so not checked.
+    """
+
+    workload: str
+    device: str
+    calls: int
+    too_large: int = 0
+    checks: tuple[OperatorCheck, ...] = ()
+    model: tuple[ModelCheck, ...] = ()
+
+
+class Correctness(Record):
+    """All that was checked of a device."""
+
+    sweep: Sweep | None = None
+    workloads: tuple[WorkloadCorrectness, ...] = ()

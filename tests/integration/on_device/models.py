@@ -1,0 +1,96 @@
+"""Workload files of these tests, small enough to be counted by hand."""
+
+from __future__ import annotations
+
+# forward: sigmoid (copies to the host by hand), gelu (falls back), mm and add (native)
+STEP = """
+import torch
+from torch import nn
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one = nn.Linear(8, 16)
+        self.two = nn.Linear(16, 4)
+
+    def forward(self, x):
+        return self.two(torch.sigmoid(nn.functional.gelu(self.one(x))))
+
+def build():
+    return {"model": Small(), "inputs": (torch.randn(3, 8),), "loss": lambda y: y.sum()}
+"""
+
+# two blocks of a column and a row: names that a tensor-parallel plan is recognised by
+BLOCKS = """
+import torch
+from torch import nn
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc1 = nn.Linear(16, 32, bias=False)
+        self.fc2 = nn.Linear(32, 16, bias=False)
+
+    def forward(self, x):
+        return x + self.fc2(torch.relu(self.fc1(x)))
+
+class Model(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.ModuleList([Block(), Block()])
+        self.head = nn.Linear(16, 8, bias=False)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(x)
+
+def build():
+    return {"model": Model(), "inputs": (torch.randn(4, 16),), "loss": lambda y: y.sum()}
+"""
+
+# a model that writes tokens, greedily, without a cache
+WRITER = """
+import torch
+from torch import nn
+
+class Writer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Embedding(32, 16)
+        self.up = nn.Linear(16, 32)
+        self.head = nn.Linear(32, 32)
+
+    def forward(self, input_ids):
+        return self.head(nn.functional.gelu(self.up(self.embed(input_ids).cumsum(1))))
+
+    def generate(self, input_ids, max_new_tokens, do_sample):
+        for _ in range(max_new_tokens):
+            following = self(input_ids)[:, -1].argmax(-1, keepdim=True)
+            input_ids = torch.cat([input_ids, following], 1)
+        return input_ids
+
+def build():
+    ids = torch.arange(6).reshape(2, 3)
+    return {"model": Writer(), "inputs": {"input_ids": ids}, "generate": {"max_new_tokens": 4}}
+"""
+
+# breaks the graph at the if, and has operators that Inductor leaves to eager kernels
+ODD = """
+import torch
+from torch import nn
+
+class Odd(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(8, 8)
+
+    def forward(self, x):
+        y = self.inner(x)
+        if y.sum() > 0:
+            y = y * 2
+        return torch.cumsum(y, 0)
+
+def build():
+    return {"model": Odd(), "inputs": (torch.randn(4, 8),)}
+"""

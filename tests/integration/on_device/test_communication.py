@@ -1,0 +1,146 @@
+"""Strategies counted on a fake group, by hand; the probe of gloo by real ranks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ciwm.opmap.communication import communication, probe_of, strategies_of
+from ciwm.opmap.observe import Observed, observe
+from ciwm.opmap.subjects import INTERPRETER
+from tests.integration.on_device.models import BLOCKS
+from tests.toy_backend.site import cpu_site, lines, subject
+
+if TYPE_CHECKING:
+    from ciwm.records.opmap_communication import StrategyNeeds
+
+# BLOCKS has 2 x (16 x 32 + 32 x 16) + 16 x 8 parameters of 4 bytes; its input is 4 x 16 of 4 bytes
+BLOCK_BYTES = (16 * 32 + 32 * 16) * 4
+HEAD_BYTES = 16 * 8 * 4
+INPUT_BYTES = 4 * 16 * 4
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> Observed:
+    folder = tmp_path_factory.mktemp("needs")
+    made = subject(folder, BLOCKS, "train")
+    return observe("communication", made, cpu_site(folder), {"worlds": [8]})
+
+
+@pytest.fixture(scope="module")
+def strategies(counted: Observed) -> dict[str, StrategyNeeds]:
+    assert counted.problem is None, counted.problem
+    return {one.strategy: one for one in strategies_of("w", counted)}
+
+
+def needs(one: StrategyNeeds) -> dict[tuple[str, str], tuple[int, int]]:
+    return {(each.primitive, each.reduce_op): (each.calls, each.bytes) for each in one.needs}
+
+
+def test_ddp_reduces_every_gradient_once(strategies: dict[str, StrategyNeeds]) -> None:
+    assert strategies["ddp"].status == "counted"
+    assert needs(strategies["ddp"]) == {("all_reduce", "sum"): (1, 2 * BLOCK_BYTES + HEAD_BYTES)}
+
+
+def test_fsdp2_gathers_each_block_twice_and_scatters_each_gradient_once(
+    strategies: dict[str, StrategyNeeds],
+) -> None:
+    found = needs(strategies["fsdp2"])
+    # forward: both blocks and the rest; backward: both blocks again, the rest was kept
+    assert found["all_gather", ""] == (5, 4 * BLOCK_BYTES + HEAD_BYTES)
+    (scatter,) = [each for key, each in found.items() if key[0] == "reduce_scatter"]
+    assert scatter == (3, 2 * BLOCK_BYTES + HEAD_BYTES)
+
+
+def test_tensor_parallelism_reduces_once_a_block_and_pass(
+    strategies: dict[str, StrategyNeeds],
+) -> None:
+    assert strategies["tp"].status == "counted"
+    # two blocks forward; backward one, because nobody wants the gradient of the first one's input
+    assert needs(strategies["tp"]) == {("all_reduce", "sum"): (3, 3 * INPUT_BYTES)}
+
+
+def test_a_pipeline_stage_receives_and_sends_activations_and_gradients(
+    strategies: dict[str, StrategyNeeds],
+) -> None:
+    assert strategies["pp"].status == "estimated"
+    assert needs(strategies["pp"]) == {
+        ("recv", ""): (2, 2 * INPUT_BYTES),
+        ("send", ""): (2, 2 * INPUT_BYTES),
+    }
+
+
+def test_a_strategy_without_anything_to_do_says_so(strategies: dict[str, StrategyNeeds]) -> None:
+    assert strategies["ep"].status == "not applicable"
+    assert strategies["ep"].detail == "no mixture of experts in it"
+
+
+def test_groups_are_as_large_as_the_world(strategies: dict[str, StrategyNeeds]) -> None:
+    assert {each.group for one in strategies.values() for each in one.needs} == {8}
+
+
+@pytest.fixture(scope="module")
+def probed(tmp_path_factory: pytest.TempPathFactory) -> Observed:
+    site = cpu_site(tmp_path_factory.mktemp("probe"))
+    return observe("probe", INTERPRETER, site, {"device": "cpu"})
+
+
+def test_gloo_is_probed_cell_by_cell_with_its_numbers_checked(probed: Observed) -> None:
+    cells = {
+        (line["primitive"], line["dtype"], line["reduce_op"]): line
+        for line in lines(probed, "cell")
+    }
+    assert len(cells) > 100
+    for dtype in ("float32", "bfloat16", "int64"):
+        assert cells["all_reduce", dtype, "sum"]["status"] == "ok"
+        assert cells["all_gather", dtype, ""]["status"] == "ok"
+    # gloo has no float8 reduction, and an average of whole numbers has no place
+    assert cells["all_reduce", "float8_e4m3fn", "sum"]["status"] == "gap"
+    assert cells["all_reduce", "int64", "avg"]["status"] == "gap"
+    assert "complex" in cells["all_reduce", "complex64", "max"]["detail"]
+
+
+def test_the_gaps_are_those_that_a_strategy_needs(
+    probed: Observed, strategies: dict[str, StrategyNeeds]
+) -> None:
+    found = communication(probe_of(probed), list(strategies.values()))
+    assert found is not None
+    assert found.probe is not None
+    assert any(cell.status == "gap" for cell in found.probe.cells)
+    assert found.gaps == ()  # float32 is all that this model needs
+
+
+def test_the_probe_goes_on_behind_a_cell_that_takes_the_ranks_down(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    from ciwm.worker.opmap import probe  # noqa: PLC0415  the worker's own module
+
+    starts: list[int] = []
+
+    def died(asked: Any, first: int) -> str:
+        """What torchrun leaves: cell 1 begun and not ended at the first start."""
+        starts.append(first)
+        text = ""
+        for number in range(first, 3):
+            named = f'"of": 3, "primitive": "p{number}", "dtype": "float32", "reduce_op": ""'
+            text += f'{{"begun": {number}, {named}}}\n'
+            if number == 1:
+                break
+            text += f'{{"number": {number}, "status": "ok", "detail": ""}}\n'
+        asked_out = tmp_path / "out" if asked is None else asked.out
+        with open(asked_out, "a", encoding="utf-8") as out:  # noqa: PTH123
+            out.write(text)
+        return "ended with status -11"
+
+    monkeypatch.setattr(probe, "_torchrun", died)
+    told: list[dict[str, Any]] = []
+    out = tmp_path / "cells"
+    out.touch()
+    probe._try_all(probe._Probe("gloo", "cpu", 2, str(out), float("inf")), told.append)
+    assert starts == [0, 2]
+    assert [(line["primitive"], line["status"]) for line in told] == [
+        ("p0", "ok"),
+        ("p1", "crash"),
+        ("p2", "ok"),
+    ]

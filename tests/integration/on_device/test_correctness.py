@@ -1,0 +1,175 @@
+"""The operator sweep and the whole-model check on a device with wrong kernels."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ciwm.opmap.correctness import sweep_of, workload_correctness
+from ciwm.opmap.observe import Observed, observe
+from ciwm.opmap.subjects import INTERPRETER
+from ciwm.records.opmap_correctness import FAILED
+from tests.integration.on_device.models import STEP, WRITER
+from tests.toy_backend.site import OPTIONS, cpu_site, lines, subject, toy_site, toy_variables
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ciwm.records.opmap_correctness import Sweep
+
+PROTOTYPE = (  # the six that a forward check on plain samples mostly misses
+    "gelu_tanh",
+    "sum_tail",
+    "softmax_unshifted",
+    "mm_low_accumulate",
+    "gelu_backward",
+    "index_select_empty",
+)
+
+
+def swept(site: Any, **options: Any) -> Sweep:
+    observed = observe("sweep", INTERPRETER, site, options)
+    assert observed.problem is None, observed.problem
+    found = sweep_of(observed)
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def on_cpu(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    """A part of the sweep on a correct CPU, with everything that is planted."""
+    site = cpu_site(tmp_path_factory.mktemp("cpu"))
+    operators = ["sin", "bernoulli", "empty", "linalg.qr", "argmax", "nn.functional.*norm"]
+    return swept(site, device="cpu", operators=operators)
+
+
+def test_every_planted_defect_is_caught_and_nothing_is_cried_without_one(on_cpu: Sweep) -> None:
+    planted = {one.defect: one for one in on_cpu.planted}
+    assert set(PROTOTYPE) <= set(planted)
+    assert {name for name, one in planted.items() if name and not one.caught} == set()
+    assert planted[""].alarms == ()
+
+
+def test_what_catches_a_defect_is_named(on_cpu: Sweep) -> None:
+    alarms = {one.defect: one.alarms for one in on_cpu.planted}
+    assert {alarm.split()[0] for alarm in alarms["sum_tail"]} == {"edge"}
+    assert {alarm.split()[1] for alarm in alarms["gelu_backward"]} == {"backward"}
+    assert {alarm.split()[2] for alarm in alarms["mm_low_accumulate"]} == {"bfloat16"}
+
+
+def test_a_correct_cpu_is_not_called_wrong_and_what_cannot_be_judged_says_why(
+    on_cpu: Sweep,
+) -> None:
+    assert not set(on_cpu.cases) & set(FAILED)
+    assert on_cpu.verdicts["sin float32 backward"] == "strict"
+    why = {check.operator: check.detail for check in on_cpu.checks}
+    assert "random" in why["bernoulli"]
+    assert "uninitialised" in why["empty"]
+    assert "not unique" in why["linalg.qr"]
+
+
+def test_float8_is_checked_against_the_definition_of_its_bits(on_cpu: Sweep) -> None:
+    casts = [name for name in on_cpu.verdicts if name.startswith("float8 cast")]
+    assert len(casts) == 4
+    assert {on_cpu.verdicts[name] for name in casts} == {"strict"}
+    assert "float8 _scaled_mm float8_e4m3fn forward" in on_cpu.verdicts
+
+
+@pytest.fixture(scope="module")
+def on_toy(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
+    """The toy device with six wrong kernels and one that kills the process."""
+    defects = "gelu_tanh,sum_tail,softmax_unshifted,mm_bf16_accumulate,index_select_empty,crash"
+    site = toy_site(tmp_path_factory.mktemp("toy"), toy_variables(TOY_DEFECTS=defects))
+    operators = ["nn.functional.gelu", "sum", "softmax", "mm", "index_select", "exp2", "mul"]
+    return swept(site, **OPTIONS, operators=operators, planted=False, fp8=False, children=2)
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("nn.functional.gelu float32 forward", "WRONG"),
+        ("sum float32 forward", "WRONG"),
+        ("softmax float32 forward", "WRONG"),
+        ("mm bfloat16 forward", "WRONG"),
+        ("mm float32 forward", "strict"),
+        ("index_select float32 forward", "error"),
+        ("mul float32 forward", "strict"),
+    ],
+)
+def test_a_wrong_kernel_of_a_device_is_called_so_and_a_right_one_not(
+    on_toy: Sweep, name: str, verdict: str
+) -> None:
+    found = on_toy.verdicts[name]
+    assert found == verdict or (verdict == "strict" and found == "drift")
+
+
+def test_a_crash_costs_one_operator_and_names_the_call(on_toy: Sweep) -> None:
+    (crash,) = [check for check in on_toy.checks if check.verdict == "crash"]
+    assert crash.operator == "exp2"
+    assert "SIGABRT" in crash.detail
+    assert crash.call.startswith("float32[")
+    assert len({name.split()[0] for name in on_toy.verdicts}) == 7
+
+
+def test_a_hang_is_a_timeout_and_is_killed(tmp_path: Path) -> None:
+    site = toy_site(tmp_path, toy_variables(TOY_DEFECTS="hang"))
+    began = time.monotonic()
+    found = swept(
+        site, **OPTIONS, operators=["sinh"], operator_timeout_s=5, planted=False, fp8=False
+    )
+    assert time.monotonic() - began < 3600  # it sleeps for an hour
+    assert found.verdicts == {"sinh float32 forward": "timeout"}
+
+
+def model_checks(folder: Path, text: str, phase: str, **variables: str) -> Observed:
+    site = toy_site(folder, toy_variables(**variables))
+    return observe("correctness", subject(folder, text, phase), site, OPTIONS)
+
+
+def test_a_wrong_gradient_shows_in_the_workloads_own_calls_and_in_the_whole_model(
+    tmp_path: Path,
+) -> None:
+    observed = model_checks(tmp_path, STEP, "train", TOY_DEFECTS="gelu_backward")
+    found = workload_correctness("w", observed)
+    assert found is not None
+    assert [check.operator for check in found.checks if check.verdict in FAILED] == [
+        "aten.gelu_backward.default"
+    ]
+    assert {check.what: check.verdict for check in found.model} == {
+        "outputs": "strict",
+        "gradients": "WRONG",
+    }
+
+
+def test_a_right_device_writes_the_same_tokens(tmp_path: Path) -> None:
+    observed = model_checks(tmp_path, WRITER, "generate")
+    checks = {line["what"]: line for line in lines(observed, "model")}
+    assert checks["tokens"]["verdict"] == "strict"
+    assert checks["tokens"]["compared"] == 14  # two rows of three given and four written
+    assert checks["outputs"]["verdict"] == "strict"
+
+
+def test_without_a_kernel_and_without_a_fallback_the_device_is_in_error(tmp_path: Path) -> None:
+    observed = model_checks(tmp_path, WRITER, "generate", TOY_REFUSE="aten::cumsum.out")
+    verdicts = {line["what"]: line["verdict"] for line in lines(observed, "model")}
+    assert verdicts == {"outputs": "error", "tokens": "error"}
+    (check,) = [line for line in lines(observed, "check") if line["verdict"] in FAILED]
+    assert "no kernel and no fallback for aten::cumsum" in check["detail"]
+
+
+def test_an_operator_that_nobody_has_heard_of_is_a_problem(tmp_path: Path) -> None:
+    observed = observe(
+        "sweep", INTERPRETER, cpu_site(tmp_path), {"device": "cpu", "operators": ["no.such"]}
+    )
+    assert observed.problem is not None
+    assert observed.problem.detail == "no operator is called no.such"
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("part", [0, 1])
+def test_no_operator_of_a_correct_cpu_is_called_wrong(tmp_path: Path, part: int) -> None:
+    found = swept(cpu_site(tmp_path, timeout_s=600), device="cpu", part=[part, 2])
+    assert found.operators == 351
+    assert not set(found.cases) & set(FAILED), found.checks[:3]

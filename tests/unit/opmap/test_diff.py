@@ -1,0 +1,147 @@
+"""What changed between two maps, what of it is a loss, and what blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from ciwm.config_map import FallbackBudget
+from ciwm.opmap.diff import map_diff, totals
+from ciwm.policy.map_gate import judged_map
+from ciwm.records.opmap import ClassCount, MapProblem
+from tests import map_examples as examples
+
+if TYPE_CHECKING:
+    from ciwm.gate_config import BlockOn
+    from ciwm.records.opmap_diff import MapChange, MapDiff
+
+ALL: tuple[BlockOn, ...] = ("coverage", "correctness")
+
+
+def healthy(**changes: Any) -> Any:
+    """A map in which everything is native."""
+    fields: dict[str, Any] = {
+        "workloads": (examples.mapped(),),
+        "ops": (examples.use("aten::mm.out"), examples.use("aten::cumsum.out")),
+        "supports": (examples.support("aten::mm.out"), examples.support("aten::cumsum.out")),
+        "coverage": (),
+        "queue": (),
+        "problems": (),
+    }
+    return examples.workload_map(**{**fields, **changes})
+
+
+def only(diff: MapDiff) -> MapChange:
+    (change,) = diff.changes
+    return change
+
+
+def test_equal_maps_have_no_changes() -> None:
+    diff = map_diff(healthy(), healthy(), ALL)
+    assert diff.changes == ()
+    assert not diff.blocks
+
+
+def test_an_operator_that_fell_back_is_a_new_fallback_and_blocks() -> None:
+    fallen = examples.support("aten::cumsum.out", "fallback", evidence="its row is a fallback")
+    head = healthy(supports=(examples.support("aten::mm.out"), fallen))
+    diff = map_diff(healthy(), head, ALL)
+    change = only(diff)
+    assert (change.kind, change.lost, change.blocks) == ("fallback new", True, True)
+    assert change.sentence.startswith("aten::cumsum.out")
+    assert diff.reason == change.sentence
+
+
+def test_the_way_back_is_no_loss() -> None:
+    fallen = examples.support("aten::cumsum.out", "fallback")
+    base = healthy(supports=(examples.support("aten::mm.out"), fallen))
+    diff = map_diff(base, healthy(), ALL)
+    assert (only(diff).kind, only(diff).lost) == ("fallback gone", False)
+
+
+def test_a_kernel_more_is_no_loss_where_the_target_has_it() -> None:
+    head = healthy(
+        ops=(*healthy().ops, examples.use("aten::tril.out", count=3)),
+        supports=(*healthy().supports, examples.support("aten::tril.out")),
+    )
+    change = only(map_diff(healthy(), head, ALL))
+    assert (change.kind, change.lost) == ("kernel needed", False)
+    assert "3 calls" in change.sentence
+
+
+def test_a_kernel_more_that_nothing_serves_is_a_loss() -> None:
+    head = healthy(
+        ops=(*healthy().ops, examples.use("aten::tril.out")),
+        supports=(*healthy().supports, examples.support("aten::tril.out", "must-write")),
+    )
+    assert only(map_diff(healthy(), head, ALL)).blocks
+
+
+def test_a_workload_that_can_no_longer_be_observed_is_lost_with_the_reason() -> None:
+    problem = MapProblem(stage="census", workload="decode", reason="signal", detail="SIGSEGV")
+    diff = map_diff(healthy(), healthy(ops=(), problems=(problem,)), ALL)
+    change = only(diff)
+    assert (change.kind, change.blocks) == ("workload lost", True)
+    assert "SIGSEGV" in change.sentence
+
+
+def test_kernels_of_a_workload_that_did_not_run_are_not_said_to_be_gone() -> None:
+    problem = MapProblem(stage="census", workload="decode", reason="oom", detail="no memory")
+    diff = map_diff(healthy(), healthy(ops=(), problems=(problem,)), ALL)
+    assert {change.kind for change in diff.changes} == {"workload lost"}
+
+
+def test_a_workload_that_is_not_in_heads_map_is_lost() -> None:
+    diff = map_diff(healthy(), healthy(workloads=(), ops=()), ALL)
+    assert only(diff).kind == "workload lost"
+
+
+def test_what_the_gate_does_not_block_on_is_a_loss_all_the_same() -> None:
+    head = healthy(
+        supports=(
+            examples.support("aten::mm.out"),
+            examples.support("aten::cumsum.out", "must-write"),
+        )
+    )
+    diff = map_diff(healthy(), head, ("regression",))
+    assert (only(diff).lost, only(diff).blocks, diff.blocks) == (True, False, False)
+
+
+def test_maps_of_different_targets_are_not_compared_class_by_class() -> None:
+    other = tuple(
+        one.model_copy(update={"target": "xpu", "support": "must-write"})
+        for one in healthy().supports
+    )
+    head = healthy(provenance=examples.provenance(target="xpu"), supports=other)
+    diff = map_diff(healthy(), head, ALL)
+    assert diff.changes == ()
+    assert any("mapped for npu" in warning for warning in diff.warnings)
+
+
+@pytest.mark.parametrize(("budget", "blocks"), [(4, False), (3, True)])
+def test_calls_on_the_cpu_beyond_the_budget_block(budget: int, blocks: bool) -> None:  # noqa: FBT001
+    counted = ClassCount(workload="decode", support="fallback", ops=("aten::cumsum.out",), calls=4)
+    both = healthy(coverage=(counted,))
+    diff = map_diff(both, both, ALL, (FallbackBudget(match="dec*", calls=budget),))
+    assert diff.blocks == blocks
+
+
+def test_the_first_budget_that_matches_counts_alone() -> None:
+    counted = ClassCount(workload="decode", support="fallback", ops=("aten::cumsum.out",), calls=4)
+    both = healthy(coverage=(counted,))
+    budgets = (FallbackBudget(match="decode"), FallbackBudget(match="*", calls=0))
+    assert not map_diff(both, both, ALL, budgets).blocks
+
+
+def test_a_report_from_elsewhere_is_judged_anew() -> None:
+    claimed = examples.map_diff(examples.map_change(blocks=False))
+    assert not claimed.blocks
+    assert judged_map(claimed, ("coverage",)).blocks
+    assert not judged_map(examples.map_diff(), ("regression",)).blocks
+
+
+def test_totals_count_kernels_once_and_leave_structural_ones_out() -> None:
+    found = totals(examples.workload_map())
+    assert (found.kernels, found.calls, found.observed, found.workloads) == (2, 13, 1, 2)
+    assert found.classes == {"native": 1, "fallback": 1, "composite-reuse": 1}
