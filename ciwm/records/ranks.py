@@ -24,8 +24,8 @@ class RankSamples(Record):
 class CollectiveSeries(Record):
     """A series that is a collective: `size_bytes` as nccl-tests counts them, and its peak.
 
-    `peak_gb_s` is the bus bandwidth that could be reached at most (1e9 bytes a second), as declared
-    with its source; None where it is not.
+    `peak_gb_s` is the bus bandwidth that could be reached at most (1e9 bytes a second), declared
+    or that of PCIe links, as `peak_source` says; None where neither is known.
     """
 
     series: str
