@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ciwm.commands.options import CONFIG, refuse_both
+
 if TYPE_CHECKING:
     from ciwm.config import Config
 
@@ -69,12 +71,7 @@ Python path begins with its own build, and it must not install over that.
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for the run [default: a new one in the cache].",
 )
-@click.option(
-    "--config",
-    "config_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Configuration file [default: ciwm.toml or pyproject.toml of the checkout].",
-)
+@CONFIG
 @click.option(
     "--resume",
     "resume_from",
@@ -149,8 +146,7 @@ def command(
 def _check_usage(
     revisions: tuple[str, ...], resume_from: str | None, options: dict[str, Any]
 ) -> None:
-    if options["as_json"] and options["markdown"]:
-        raise click.UsageError("--json and --markdown exclude each other")
+    refuse_both(as_json=options["as_json"], markdown=options["markdown"])
     if resume_from is None:
         _check_revisions(len(revisions), options)
         return

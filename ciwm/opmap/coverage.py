@@ -154,7 +154,8 @@ def _proofs(making: Making, needs: Needs, found: list[Step]) -> dict[str, Proof]
     }
     models = [one for one in making.subjects if one.id in step_of and one.entry == "model"]
     making.request.say(f"strict runs: {len(models)} workloads")
-    observed = observe_all("prove", models, making.request.site, options)
+    site = making.request.site
+    observed = observe_all("prove", models, site, making.with_device(options))
     proofs = {}
     for name, each in observed.items():
         if each.problem is not None:

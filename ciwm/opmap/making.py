@@ -49,6 +49,7 @@ class Making:
 
     request: MapRequest
     subjects: Sequence[Subject]
+    in_python: bool = False
     seen: dict[MapStage, dict[str, Observed]] = field(default_factory=dict)
     problems: list[MapProblem] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
@@ -58,9 +59,10 @@ class Making:
     ) -> dict[str, Observed]:
         """Observe a stage on every subject, and keep what it saw and what went wrong."""
         self.request.say(f"{stage}: {len(self.subjects)} workloads")
-        found = observe_all(name, self.subjects, self.request.site, options)
-        if found and all(_waits(each) for each in found.values()) and self._compiled():
-            found = observe_all(name, self.subjects, self.request.site, options)
+        found = observe_all(name, self.subjects, self.request.site, self.with_device(options))
+        if found and all(_waits(each) for each in found.values()):
+            self._compile()
+            found = observe_all(name, self.subjects, self.request.site, self.with_device(options))
         self.seen[stage] = found
         self.problems += [
             each.problem.model_copy(update={"stage": stage})
@@ -69,16 +71,20 @@ class Making:
         ]
         return found
 
-    def _compiled(self) -> bool:
-        """Compile the null device for the site's torch; whether it could be."""
+    def with_device(self, options: Mapping[str, Any] | None) -> dict[str, Any]:
+        """The options of a stage on the null device: whether the one in Python stands in."""
+        return {"python": self.in_python, **(options or {})}
+
+    def _compile(self) -> None:
+        """Compile the null device for the site's torch; without a compiler Python must do."""
         self.request.say("compiling the null device, once for this torch")
         site = replace(self.request.site, timeout_s=COMPILE_TIMEOUT_S)
         seen = observe("build", INTERPRETER, site)
         if seen.problem is None:
-            return True
-        what = f"the null device cannot be compiled: {seen.problem.detail}"
-        self.warnings.append(f"{what}; a C++17 compiler makes it (apt-get install g++)")
-        return False
+            return
+        self.in_python = True
+        why = f"the null device cannot be compiled ({seen.problem.detail}), and runs in Python"
+        self.warnings.append(f"{why}, which sees less; a C++ compiler mends it (g++)")
 
     def ops(self, stage: MapStage) -> dict[str, SeenOps]:
         """The operators that a stage saw, by subject; subjects with a problem are left out."""

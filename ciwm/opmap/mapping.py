@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
 from ciwm import __version__
+from ciwm.errors import ConfigError
 from ciwm.opmap.coverage import Coverage, covered
 from ciwm.opmap.making import Making
 from ciwm.opmap.manifests import native_ops
@@ -27,9 +28,19 @@ if TYPE_CHECKING:
     from ciwm.opmap.subjects import Subject
 
 
+INTERPRETER_STAGES = frozenset({"correctness", "communication"})  # which ask the device, too
+WRONG = 1e-2  # between the null device and the CPU, which compute alike but for the order
+
+
 def make_map(request: MapRequest) -> WorkloadMap:
     """Run every stage that was asked for; what failed is in the map's problems."""
     found, left = subjects(request.config, request.only)
+    if not found and not left and not INTERPRETER_STAGES.issuperset(request.stages):
+        raise ConfigError(
+            "no workload is declared, so there is nothing to map",
+            "add one to ciwm.toml: [[map.workload]] with id, phase and model = 'file.py:build' "
+            "(docs/map.md)",
+        )
     making = Making(request, found)
     making.problems += [
         MapProblem(stage="census", workload=name, reason="invalid", detail=why)
@@ -95,6 +106,9 @@ def _workload(subject: Subject, making: Making) -> MappedWorkload:
     device = making.request.config.map.device
     apart = said(census, "difference")
     notes = [line["note"] for each in (census, counted) for line in said(each, "note")]
+    difference = apart[0]["max_abs_diff"] if apart else None
+    if difference is not None and difference > WRONG:
+        notes.append(f"its result is {difference:.2g} off the CPU's: its kernels may be others too")
     return MappedWorkload(
         id=subject.id,
         workload=subject.workload,
@@ -104,6 +118,6 @@ def _workload(subject: Subject, making: Making) -> MappedWorkload:
         devices=subject.devices,
         intensity=intensity(counted, device),
         memory=memory(counted, device, subject.devices),
-        max_abs_diff=apart[0]["max_abs_diff"] if apart else None,
+        max_abs_diff=difference,
         notes=tuple(notes),
     )

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ciwm.opmap.subjects import Subject
     from ciwm.records.run import ExitReason
 
+RETRIES = 8  # in all; where more than so many fail, they fail for one and the same reason
 START_S = 120.0  # what importing a framework may take on a busy machine
 LOG = "log.txt"
 _REASONS = ("failed", "timeout", "oom", "signal", "invalid", "interrupted", "lost")
@@ -85,6 +86,7 @@ def observe_all(
     With `apart` each has a process of its own. Once `site.stop` is set the rest is interrupted.
     """
     found: dict[str, Observed] = {}
+    retries = 0
     batches = deque([one] for one in subjects) if apart else deque([list(subjects)])
     while batches:
         batch = batches.popleft()
@@ -96,7 +98,8 @@ def observe_all(
             told = process.journal.told.get(subject.id)
             if told is None and place > 0 and not process.stopped:
                 unbegun.append(subject)
-            elif place > 0 and told is not None and _in_doubt(told) and not process.stopped:
+            elif place > 0 and _in_doubt(told) and retries < RETRIES and not process.stopped:
+                retries += 1
                 batches.append([subject])
             else:
                 found[subject.id] = process.observed(told or Told(), subject)
@@ -104,8 +107,10 @@ def observe_all(
     return found
 
 
-def _in_doubt(told: Told) -> bool:
+def _in_doubt(told: Told | None) -> bool:
     """Whether another workload may be to blame; what the observer itself refuses is no doubt."""
+    if told is None:
+        return False
     if told.problem is not None:
         return told.problem[0] != "invalid"
     return not told.settled

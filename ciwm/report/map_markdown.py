@@ -35,7 +35,7 @@ def diff_section(diff: MapDiff, detail: Detail = RUNGS[0]) -> str:
         _first(diff, lost),
         "\n".join(shown),
         _folded(rest, detail),
-        "\n".join(f"- ⚠️ {words(each)}" for each in diff.warnings),
+        "\n".join(f"- ⚠️ {words(each)}" for each in diff.warnings[:OPEN]),
         f"Totals: {words(changed_totals(diff), 800)}.",
     ]
     return "\n\n".join(part for part in parts if part)

@@ -206,20 +206,16 @@ def _build(story: Story) -> None:
 
 
 def _map(story: Story) -> None:
-    bump = story.bump
-    if not (bump.config.map.enabled or bump.base_config.map.enabled) or story.stop.is_set():
-        return
-    if len(story.builds) != 2 or not all(build.ok for build in story.builds):  # noqa: PLR2004
-        return
-    from ciwm.story.mapping import map_changes, mapped  # noqa: PLC0415
+    from ciwm.story.mapping import is_mapped, map_changes, mapped  # noqa: PLC0415
 
-    base, head = story.builds
+    if not is_mapped(story.bump, story.builds) or story.stop.is_set():
+        return
     with story.stage("map"):
-        maps = mapped(bump, (base, head), story.progress, story.stop)
-        diff = map_changes(maps, bump.base_config, story.sync, story.sync_base)
-        for name, record in (("map-base", maps[0]), ("map", maps[1]), ("map-diff", diff)):
+        maps = mapped(story.bump, story.builds, story.progress, story.stop)
+        story.map_diff = map_changes(story.bump, maps, story.sync, story.sync_base)
+        records = {"map-base": maps[0], "map": maps[1], "map-diff": story.map_diff}
+        for name, record in records.items():
             _save(story, f"{name}.json", record.to_json())
-        story.map_diff = diff
 
 
 def _bench(story: Story) -> None:

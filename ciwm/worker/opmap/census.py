@@ -15,7 +15,7 @@ SPECS, MODULES = 6, 6  # of an operator, the most frequent
 
 def observe(job: Mapping[str, Any], emit: Emit) -> None:
     """Emit the operators, the composites and the result's distance from the CPU's."""
-    device = null_device(job["cache"])
+    device = null_device(job)
     emit({"what": "capture", "capture": device.capture, "limits": device.limits})
     try:
         if has_model(job):

@@ -37,7 +37,7 @@ def observe(job: Mapping[str, Any], emit: Emit) -> None:
     built = build(job)
     built.model.train(job["phase"] in TRAINING)
     case = _Case(built, job["phase"] or "", device_of(options))
-    tasks = [GRAPHS, INDUCTOR, EXPORT, *importers.STACKS]
+    tasks = list(options.get("paths") or [GRAPHS, INDUCTOR, EXPORT, *importers.STACKS])
 
     def work(task: str, send: Emit) -> None:
         warnings.simplefilter("ignore")

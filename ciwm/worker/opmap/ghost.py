@@ -34,7 +34,7 @@ def observe(job: Mapping[str, Any], emit: Emit) -> None:
 
     `options.native` are the operators that the manifest has kernels for.
     """
-    device = null_device(job["cache"])
+    device = null_device(job)
     emit({"what": "capture", "capture": device.capture, "limits": device.limits})
     if "done" not in _kept:
         emit({"what": "known", "ops": known_operators()})

@@ -1,12 +1,13 @@
 """The null device as observers use it: what was seen, by operator, part and module.
 
-It is the library that `building.py` makes of `null_device.cpp`.
+It is the library that `building.py` makes of `null_device.cpp`; without a compiler `null_python.py`
+stands in, which sees less and says so.
 """
 
 from __future__ import annotations
 
 import types
-from typing import Any, Callable, Dict, List, NamedTuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple
 
 from ..problem import Problem
 from .building import NOT_BUILT, library_in
@@ -62,14 +63,39 @@ class Device(NamedTuple):
 _loaded: Dict[str, Device] = {}  # a process has one PrivateUse1, whichever subject asks
 
 
-def null_device(cache: str) -> Device:
-    """The device of this process; raises Problem where its library is not in the cache."""
+def null_device(job: Mapping[str, Any]) -> Device:
+    """The device of this process; the one in Python where `options.python` asks for it.
+
+    Raises Problem where its library is not in the cache.
+    """
     if "" not in _loaded:
-        library = library_in(cache)
-        if library is None:
+        library = library_in(job["cache"])
+        if library is not None:
+            _loaded[""] = _from_library(library)
+        elif job["options"].get("python"):
+            _loaded[""] = _in_python()
+        else:
             raise Problem("invalid", NOT_BUILT)
-        _loaded[""] = _from_library(library)
     return _loaded[""]
+
+
+def _in_python() -> Device:
+    from . import null_python
+
+    made = null_python.PythonDevice(NAME)
+    return Device(
+        name=NAME,
+        record=made.record,
+        load=made.load,
+        note_native=made.note_native,
+        restrict_to=made.restrict_to,
+        unrestrict=made.unrestrict,
+        set_part=made.set_part,
+        set_module=made.set_module,
+        take=made.take,
+        capture="null device (Python)",
+        limits=[*LIMITS, null_python.LIMITS],
+    )
 
 
 def _from_library(library: str) -> Device:

@@ -7,7 +7,7 @@ from collections import Counter
 from functools import partial
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from .judge import FAILED, Judged, judge, worst
+from .judge import EMPTY, Judged, judge, worst
 from .planted import planted
 from .samples import Case, cases
 from .tensors import described, of_map, placed, sway, tensors_in, wider
@@ -71,9 +71,10 @@ def _finite(value: float) -> Optional[float]:
 
 
 def _graver(one: Judged, other: Judged) -> bool:
-    """`untestable` is named only where nothing else happened."""
-    order = ("untestable", "strict", "drift", "timeout", "crash", "error", "WRONG")
-    return order.index(one.verdict) > order.index(other.verdict)
+    """`untestable` is named only where nothing else was compared; no elements are no comparison."""
+    order = ("", "untestable", "strict", "drift", "timeout", "crash", "error", "WRONG")
+    places = ["" if each.detail == EMPTY else each.verdict for each in (one, other)]
+    return order.index(places[0]) > order.index(places[1])
 
 
 def check_operator(name: str, op: Any, plan: Plan, emit: Callable[[Line], None]) -> None:
@@ -239,15 +240,11 @@ def all_of(three: Sequence[List[Any]], moved: Sequence[List[Any]], *, ties: bool
     if not judged:
         return Judged("untestable", 0.0, 0.0, "only indices among equals")
     gravest = worst([each.verdict for each in judged])
-    return next(each for each in judged if each.verdict == gravest)
+    found = [each for each in judged if each.verdict == gravest]
+    return next((each for each in found if each.detail != EMPTY), found[0])
 
 
 def in_words(error: BaseException) -> str:
     """Type and first 200 characters of an error, on one line."""
     words = " ".join(str(error).split())[:200]
     return type(error).__name__ + (": " + words if words else "")
-
-
-def failed(line: Line) -> bool:
-    """Whether a check line is one that a person has to look at."""
-    return line["verdict"] in FAILED

@@ -19,7 +19,7 @@ def observe(job: Mapping[str, Any], emit: Emit) -> None:
     `options.allowed` and `options.removed` list operators by subject.
     """
     options = job["options"]
-    device = null_device(job["cache"])
+    device = null_device(job)
     become(device, options["native"])
     allowed: List[str] = options["allowed"][job["subject"]]
     passes, detail = _strict(job, device, allowed)

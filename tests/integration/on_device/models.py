@@ -64,7 +64,7 @@ class Writer(nn.Module):
     def forward(self, input_ids):
         return self.head(nn.functional.gelu(self.up(self.embed(input_ids).cumsum(1))))
 
-    def generate(self, input_ids, max_new_tokens, do_sample):
+    def generate(self, input_ids, max_new_tokens, do_sample=False):
         for _ in range(max_new_tokens):
             following = self(input_ids)[:, -1].argmax(-1, keepdim=True)
             input_ids = torch.cat([input_ids, following], 1)

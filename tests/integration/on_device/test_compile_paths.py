@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,10 +27,12 @@ def from_exported_program(program):
 """
 
 
-def paths(folder: Path, text: str, phase: str, **site: Any) -> WorkloadCompile:
+def paths(
+    folder: Path, text: str, phase: str, *only: str, stub: Path | None = None
+) -> WorkloadCompile:
     made = subject(folder, text, phase)
-    base = cpu_site(folder)
-    observed = observe("compile", made, base.__class__(**{**vars(base), **site}), {"device": "cpu"})
+    site = replace(cpu_site(folder), python_path=(stub,) if stub else ())
+    observed = observe("compile", made, site, {"device": "cpu", "paths": list(only)})
     assert observed.problem is None, observed.problem
     found = workload_compile("w", observed)
     assert found is not None
@@ -76,7 +79,7 @@ def test_a_stack_that_is_not_installed_is_not_called_unsupported(odd: WorkloadCo
 
 
 def test_a_plain_model_exports_to_core_operators_in_training_too(tmp_path: Path) -> None:
-    found = paths(tmp_path, BLOCKS, "train")
+    found = paths(tmp_path, BLOCKS, "train", "graphs", "inductor", "export")
     assert found.graphs is not None
     assert (found.graphs.graphs, found.graphs.breaks) == (1, ())
     assert found.export is not None
@@ -103,6 +106,6 @@ def test_an_importer_names_what_it_lacks_and_one_that_cannot_be_imported_is_brok
     if status == "broken":
         (tmp_path / "stub" / "tvm" / "__init__.py").write_text(module)
     plain = ODD.replace("if y.sum() > 0:", "if True:")
-    found = paths(tmp_path, plain, "prefill", python_path=(tmp_path / "stub",))
+    found = paths(tmp_path, plain, "prefill", "TVM", stub=tmp_path / "stub")
     (tvm,) = [one for one in found.importers if one.stack == "TVM"]
     assert (tvm.status, tvm.unsupported) == (status, lacking)

@@ -49,8 +49,10 @@ class Bed:
     ) -> Observed:
         return observe(stage, subject, self.site, options)
 
-    def observe_all(self, stage: str, subjects: Sequence[Subject]) -> dict[str, Observed]:
-        return observe_all(stage, subjects, self.site)
+    def observe_all(
+        self, stage: str, subjects: Sequence[Subject], options: Mapping[str, Any] | None = None
+    ) -> dict[str, Observed]:
+        return observe_all(stage, subjects, self.site, options)
 
 
 @pytest.fixture(scope="session")

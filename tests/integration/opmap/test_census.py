@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from ciwm.opmap.seen import said, seen_ops
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ciwm.opmap.observe import Observed
     from tests.integration.opmap.conftest import Bed
 
@@ -149,6 +152,23 @@ def test_a_bare_step_is_seen_and_its_limits_are_told(seen: dict[str, Observed]) 
     assert counts(seen["step"])["aten::mm.out", "step"] == 1
     (note,) = said(seen["step"], "note")
     assert "a bare step" in note["note"]
+
+
+def test_without_a_compiler_the_device_in_python_counts_the_same_calls(
+    bed: Bed, seen: dict[str, Observed], tmp_path: Path
+) -> None:
+    without = replace(bed, site=replace(bed.site, cache=tmp_path))
+    names = {"forward": ("mlp", "prefill"), "train": ("mlp", "train"), "conv": ("conv", "train")}
+    subjects = [
+        bed.subject(f"{file}.py:build", phase, id=name) for name, (file, phase) in names.items()
+    ]
+    found = without.observe_all("census", subjects, {"python": True})
+    for name in names:
+        assert counts(found[name]) == counts(seen[name])
+    assert said(found["forward"], "difference")[0]["max_abs_diff"] < 1e-6
+    (capture,) = said(found["forward"], "capture")
+    assert capture["capture"] == "null device (Python)"
+    assert any("no strides" in limit for limit in capture["limits"])
 
 
 @pytest.mark.heavy

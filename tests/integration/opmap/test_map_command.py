@@ -125,6 +125,7 @@ def test_a_diff_as_json_is_the_record_and_nothing_else(
     assert parse_record(capsys.readouterr().out, MapDiff, "stdout").changes == ()
 
 
+@pytest.mark.heavy
 def test_a_manifest_is_dumped_where_a_backend_imports(checkout: Path) -> None:
     assert run(["map", "manifest", "--key", "CPU", "--out", "cpu.json"]) == 0
     table = read_record(checkout / "cpu.json", Manifest).table()
@@ -172,6 +173,14 @@ def test_a_map_that_cannot_be_read_is_one_line(
     errors = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error:")]
     assert len(errors) == 2
     assert all("bad.json" in line for line in errors)
+
+
+def test_without_a_workload_the_way_to_declare_one_is_told(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (checkout / "ciwm.toml").write_text("")
+    assert run(["map", "run"]) == 2
+    assert "[[map.workload]]" in capsys.readouterr().err
 
 
 def test_unknown_names_are_told_with_what_there_is(

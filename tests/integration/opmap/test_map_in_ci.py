@@ -54,11 +54,11 @@ class Fork:
 
     path: Path
 
-    def commit(self, framework: str, config: str = CONFIG) -> str:
+    def commit(self, framework: str, config: str = CONFIG, manifest: str = "") -> str:
         for name, text in {
             "framework.py": framework,
             "bench/net.py": WORKLOAD,
-            "npu.json": target(),
+            "npu.json": manifest or target("tanh.out"),
             "ciwm.toml": config,
         }.items():
             place = self.path / name
@@ -83,9 +83,9 @@ class Fork:
         return code, report, (out / "comment.md").read_text()
 
 
-def target() -> str:
+def target(*kernels: str) -> str:
     rows: dict[str, Any] = {
-        "kernel": {"RegisterNPU.cpp": ("tanh.out",)},
+        "kernel": {"RegisterNPU.cpp": kernels},
         "backend fallback": {"": ("cumsum.out",)},
     }
     return compact(examples.manifest(rows=rows, fallback_files=()))
@@ -125,6 +125,7 @@ def test_the_way_back_passes_and_says_what_is_better(fork: Fork) -> None:
     assert "No loss in the workload map" in comment
 
 
+@pytest.mark.heavy
 def test_a_workload_that_no_longer_runs_is_lost_with_its_reason(fork: Fork) -> None:
     base, head = fork.commit(NATIVE), fork.commit(BROKEN)
     code, _, comment = fork.ci(base, head)
@@ -133,11 +134,24 @@ def test_a_workload_that_no_longer_runs_is_lost_with_its_reason(fork: Fork) -> N
 
 
 @pytest.mark.heavy
-def test_a_head_that_no_longer_blocks_on_coverage_is_judged_by_its_base(fork: Fork) -> None:
+def test_a_head_that_loosens_policy_target_and_stages_is_judged_by_its_base(fork: Fork) -> None:
     base = fork.commit(NATIVE)
-    head = fork.commit(FALLEN, CONFIG + "[gate]\nblock_on = []\n")
-    code, _, _ = fork.ci(base, head)
+    loosened = CONFIG.replace('["census", "ghost"]', '["census"]')
+    more = target("tanh.out", "cumsum.out")
+    head = fork.commit(FALLEN, loosened + "[gate]\nblock_on = []\n", more)
+    code, report, _ = fork.ci(base, head)
     assert code == 1
+    assert report.map_diff is not None
+    assert report.map_diff.blocks
+
+
+@pytest.mark.heavy
+def test_a_workload_that_head_no_longer_declares_is_lost(fork: Fork) -> None:
+    second = CONFIG[CONFIG.index("[[map.workload]]") :].replace('id = "net"', 'id = "other"')
+    base, head = fork.commit(NATIVE, CONFIG + second), fork.commit(NATIVE)
+    code, _, comment = fork.ci(base, head)
+    assert code == 1
+    assert "other is declared by base and not by head" in comment
 
 
 @pytest.mark.heavy
