@@ -9,15 +9,16 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from ciwm.config_bench import BenchConfig
+from ciwm.config_build import BuildConfig
 from ciwm.config_coverage import CoverageConfig
 from ciwm.config_ingest import Format, IngestConfig, MetricConfig
 from ciwm.config_map import MODEL, MapConfig
 from ciwm.config_mistakes import explained
 from ciwm.config_package import PackageConfig
-from ciwm.config_pulls import PullsConfig
 from ciwm.config_ranks import CollectiveConfig, ScalingConfig, check_torchrun, nodes
 from ciwm.config_section import Section, read_toml
 from ciwm.config_sync import SyncConfig
+from ciwm.config_upstream import PinConfig, UpstreamConfig
 from ciwm.errors import ConfigError
 from ciwm.gate_config import BlockOn, GateConfig, OnDoubt, SeriesRule
 
@@ -59,183 +60,6 @@ __all__ = [
 ]
 
 FILE_NAMES = ("ciwm.toml", "pyproject.toml")
-LONGEST_ARGUMENT_BYTES = 2**17  # of execve on Linux, its final NUL included
-DEFAULT_CLASSES: dict[str, tuple[str, ...]] = {
-    "tests": ("tests/**", "test/**", "**/tests/**", "**/test_*.py", "**/*_test.*"),
-    "docs": ("docs/**", "**/*.md", "**/*.rst"),
-    "ci": (
-        ".github/**",
-        ".buildkite/**",
-        ".gitlab-ci.yml",
-        ".ci/**",
-        "**/Dockerfile*",
-        "docker/**",
-    ),
-    "kernels": (
-        "csrc/**",
-        "**/csrc/**",
-        "kernels/**",
-        "**/kernels/**",
-        "**/ops/**",
-        "**/*.cu",
-        "**/*.cuh",
-        "**/*.hip",
-    ),
-    "build": (
-        "CMakeLists.txt",
-        "**/CMakeLists.txt",
-        "cmake/**",
-        "setup.py",
-        "setup.cfg",
-        "pyproject.toml",
-        "requirements*.txt",
-        "requirements/**",
-    ),
-}
-
-
-class PinConfig(Section):
-    """Where a plugin says which upstream it is made for.
-
-    `file` holds a commit, tag or version; or it is searched for the requirement of a `package`, or
-    for a `pattern` with one group. `submodule` is a path, `revision` names the commit itself, and
-    `folder` is an unpacked source distribution.
-    """
-
-    file: str | None = None
-    """A file of ours that holds the commit, tag or version, or a requirement of `package`."""
-    package: str | None = None
-    """The requirement to look for in `file`."""
-    pattern: str | None = None
-    """What to look for in `file` instead: a regular expression with one group."""
-    submodule: str | None = None
-    """The path of a submodule: the pin is its commit."""
-    revision: str | None = None
-    """The commit, tag or version itself."""
-    folder: str | None = None
-    """A folder with an unpacked source distribution."""
-
-    @model_validator(mode="after")
-    def _one_place(self) -> PinConfig:
-        places = (self.file, self.submodule, self.revision, self.folder)
-        if sum(place is not None for place in places) != 1:
-            raise ValueError("state exactly one of file, submodule, revision and folder")
-        if self.file is None and (self.package or self.pattern):
-            raise ValueError("package and pattern say what to look for in file: state the file")
-        if self.package and self.pattern:
-            raise ValueError("state package or pattern, not both")
-        return self
-
-    @field_validator("pattern")
-    @classmethod
-    def _one_group(cls, value: str | None) -> str | None:
-        if value is not None:
-            try:
-                groups = re.compile(value).groups
-            except re.error as error:
-                raise ValueError(f"not a regular expression: {error.msg}") from error
-            if groups != 1:
-                raise ValueError("pattern needs exactly one group: what it holds is the pin")
-        return value
-
-
-class UpstreamConfig(PullsConfig):
-    """Where upstream is, and how its files are grouped into path classes (first match wins).
-
-    `synced_to` names the upstream commit whose work a squashed sync brought: git cannot know.
-    For a plugin: `repository` is a local clone of upstream (or an unpacked source distribution of
-    the target), `package` what it is imported by, and `pin` (or several, by name, in `pins`) the
-    upstream the plugin is made for. `patches` is the folder of a patch queue for the pinned
-    upstream.
-    """
-
-    remote: str | None = None
-    """The git remote that is upstream. Without it and `url`: the remote named upstream."""
-    url: str | None = None
-    """Upstream's address, where no remote has it; `ciwm ci` fetches it, `sync-report` does not."""
-    branch: str = "main"
-    """Its branch. Not stated: main, else master, else the remote's HEAD."""
-    style: Literal["fork", "plugin", "patches"] | None = None
-    """What this repository is; found out where not stated."""
-    synced_to: str | None = None
-    """The upstream commit whose work a squashed sync brought: git cannot know."""
-    classes: dict[str, tuple[str, ...]] = DEFAULT_CLASSES
-    """Path classes by name, as globs; the first that matches counts. Replaces the defaults."""
-    repository: str | None = None
-    """A clone of upstream, or an unpacked source distribution of the target."""
-    package: str | tuple[str, ...] = ()
-    """Plugins: the name or names upstream is imported by."""
-    pin: PinConfig | None = None
-    """Plugins and patch queues: where the upstream this is made for is stated."""
-    pins: dict[str, PinConfig] = {}
-    """Several pins by name (a main and a release lane), instead of `pin`."""
-    patches: str | None = None
-    """Patch queues: the folder of the patches."""
-
-    @model_validator(mode="after")
-    def _pin_or_pins(self) -> UpstreamConfig:
-        if self.pin is not None and self.pins:
-            raise ValueError("state pin, or several by name in pins, not both")
-        return self
-
-    @property
-    def lanes(self) -> dict[str, PinConfig]:
-        """The pins by name; a single one is called pin."""
-        return self.pins or ({"pin": self.pin} if self.pin is not None else {})
-
-    @property
-    def packages(self) -> tuple[str, ...]:
-        """The names upstream is imported by; empty when not stated."""
-        return (self.package,) if isinstance(self.package, str) else self.package
-
-
-class BuildConfig(Section):
-    """The recipe; run by `sh -ec` in the worktree of the revision.
-
-    Secrets of the job do not reach it, but for the variables named in `pass_env`; a private index
-    whose URL holds a password is one. Another value of one is another build. A relative
-    `python` with a slash (".venv/bin/python") is one that the recipe makes in the worktree.
-    """
-
-    command: str | None = None
-    """The recipe, for `sh -ec`. Without one the worktree is used as it is."""
-    env: dict[str, str] = {}
-    """Variables for the recipe."""
-    pass_env: tuple[str, ...] = ()
-    """Variables of the job that reach it although they look like secrets."""
-    jobs: int | None = Field(default=None, ge=1)
-    """Compilers at once (MAX_JOBS, CMAKE_BUILD_PARALLEL_LEVEL, ...) where nothing else says so."""
-    timeout_s: float = Field(default=5400, gt=0)
-    """Seconds after which the build is stopped."""
-    venv: bool | Literal["system-site-packages"] = False
-    """A venv of its own, empty, or with the packages of `python` ("system-site-packages")."""
-    python: str = "python3"
-    """The interpreter of build and launches: a name on PATH, or a path (see above)."""
-    python_path: tuple[str, ...] = (".",)
-    """Folders of the build that launches import from, before all others."""
-    cache_limit_gib: float = Field(default=20, gt=0)
-    """Builds least recently used are removed beyond this size (GiB)."""
-
-    @field_validator("command", "python")
-    @classmethod
-    def _one_argument(cls, value: str | None) -> str | None:
-        if value is not None and (not value.strip() or "\0" in value):
-            raise ValueError("must not be empty or hold a NUL character")
-        if value is not None and len(value.encode("utf-8", "replace")) >= LONGEST_ARGUMENT_BYTES:
-            raise ValueError(
-                "is longer than the 128 KiB that Linux hands to a process: put it into a script "
-                "of the repository, and run that"
-            )
-        return value
-
-    @field_validator("env")
-    @classmethod
-    def _variables(cls, value: dict[str, str]) -> dict[str, str]:
-        for name, text in value.items():
-            if not re.fullmatch(r"[^=\0]+", name) or "\0" in text:
-                raise ValueError(f"{name!r} cannot be an environment variable with that value")
-        return value
-
 
 STEP_TIME = MetricConfig(unit="s", better="lower")
 COLLECTIVE_TIME = MetricConfig(unit="us", better="lower")

@@ -13,6 +13,7 @@ from ciwm.records.labels import MARK
 BlockOn = Literal[
     "regression", "tail", "missing", "failed", "build_time", "coverage", "correctness"
 ]
+OF_THE_WHOLE = ("build_time", "coverage", "correctness")
 OnDoubt = Literal["warn", "fail"]
 
 
@@ -58,8 +59,9 @@ class SeriesRule(Section):
         stated = self.model_fields_set & {"threshold_p99_pct", "block_on"}
         if self.threshold_pct is None and self.threshold_abs is None and not stated:
             raise ValueError("state a threshold, a threshold_abs, a threshold_p99 or a block_on")
-        if "build_time" in (self.block_on or ()):
-            raise ValueError("build_time is of the whole bump: state it in block_on of [gate]")
+        for what in OF_THE_WHOLE:
+            if what in (self.block_on or ()):
+                raise ValueError(f"{what} is of no one series: state it in block_on of [gate]")
         return self
 
     def applies_to(self, series: str, metric: str, workload: str) -> bool:

@@ -30,12 +30,12 @@ from ciwm.stats.factorial import CELLS, factorial_order
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from ciwm.bench.factorial_request import FactorialRequest
     from ciwm.bench.run_directory import RunDirectory
     from ciwm.config import Config, WorkloadConfig
-    from ciwm.records import Launch
+    from ciwm.records import Accelerator, Launch
     from ciwm.stats.factorial import Cell
 
 FAILURES = 2  # blocks of a workload that did not end well: more of them would not either
@@ -178,7 +178,8 @@ class _Measuring:
                     variables=hidden(cards, host),
                     sampler=watching,
                 )
-                launch = self._launch(workload, cell, (block, attempt, position), limits)
+                place = (block, attempt, position)
+                launch = self._launch(workload, cell, place, limits, cards)
                 self._take(FactorialLaunch(cell=cell, launch=launch))
                 self.say(describe(launch, workload, cell))
                 if launch.exit != "ok":
@@ -197,7 +198,12 @@ class _Measuring:
             self._settled.add((launch.workload, launch.block))
 
     def _launch(
-        self, workload: WorkloadConfig, cell: Cell, place: tuple[int, int, int], limits: Limits
+        self,
+        workload: WorkloadConfig,
+        cell: Cell,
+        place: tuple[int, int, int],
+        limits: Limits,
+        cards: Sequence[Accelerator],
     ) -> Launch:
         block, attempt, position = place
         order = Order(
@@ -207,6 +213,7 @@ class _Measuring:
             block=block,
             attempt=attempt,
             position=position,
+            cards=tuple(card.index for card in cards),
         )
         launch, _ = run_launch(order, self._site(cell), limits)
         return launch

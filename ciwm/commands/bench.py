@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ciwm.commands.options import CONFIG, refuse_both
+
 if TYPE_CHECKING:
     from ciwm.config import Config
 
@@ -33,7 +35,9 @@ getting the next as its last argument. A step returns nothing, or a number or
 tensor that must be finite, or a mapping with the metrics it reports itself. Work it leaves on a
 CUDA stream of its own must be joined to the current stream. The worker itself measures `step_time`,
 and once a launch, where declared in metrics, `first_step_time` (cold), `compile_time` (of
-torch.compile), `peak_device_memory` (of torch's allocator) and `peak_rss`.
+torch.compile), `peak_device_memory` (of torch's allocator) and `peak_rss`. With `devices` above 1
+torchrun starts a rank a device, and a step takes as long as its slowest rank. `collective = {...}`
+instead of `python` times torch.distributed's own operations: docs/devices.md.
 
 A workload `command = "..."` is run by `sh -ec` in the folder of the workloads' files. {out} is the
 JSON file it writes: {"metric": number-or-list}, or {"samples": [{"metric": "...", "values": [...],
@@ -67,12 +71,7 @@ Python path begins with its own build, and it must not install over that.
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder for the run [default: a new one in the cache].",
 )
-@click.option(
-    "--config",
-    "config_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Configuration file [default: ciwm.toml or pyproject.toml of the checkout].",
-)
+@CONFIG
 @click.option(
     "--resume",
     "resume_from",
@@ -147,8 +146,7 @@ def command(
 def _check_usage(
     revisions: tuple[str, ...], resume_from: str | None, options: dict[str, Any]
 ) -> None:
-    if options["as_json"] and options["markdown"]:
-        raise click.UsageError("--json and --markdown exclude each other")
+    refuse_both(as_json=options["as_json"], markdown=options["markdown"])
     if resume_from is None:
         _check_revisions(len(revisions), options)
         return

@@ -167,7 +167,7 @@ def told(call: Call, run: Run, path: Path) -> int:
     from ciwm.commands.bench_calibrate import told_calibration  # noqa: PLC0415
     from ciwm.errors import ENVIRONMENT, OK  # noqa: PLC0415
     from ciwm.errors import INTERRUPTED as EXIT_INTERRUPTED  # noqa: PLC0415
-    from ciwm.report.run_text import run_text  # noqa: PLC0415
+    from ciwm.report.run_text import run_text, saved_text  # noqa: PLC0415
 
     interrupted = run.stopped_because == INTERRUPTED
     built_both = all(arm.build is not None and arm.build.ok for arm in (run.base, run.head))
@@ -177,6 +177,8 @@ def told(call: Call, run: Run, path: Path) -> int:
         click.echo(run.to_json(), nl=False)
     else:
         click.echo(run_text(run, call.config.gate.void))
+    if saved := saved_text(run):
+        click.echo(saved, err=True)
     click.echo(f"run: {path / 'run.json'} ({run.stopped_because})", err=True)
     next_step = f"ciwm bench --resume {path}" if interrupted else f"ciwm gate {path}"
     click.echo(f"next: {next_step}", err=True)

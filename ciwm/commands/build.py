@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ciwm.commands.options import CONFIG
+
 if TYPE_CHECKING:
     from ciwm.records import BuildRecord
 
@@ -15,12 +17,7 @@ if TYPE_CHECKING:
 @click.argument("rev")
 @click.option("--fresh", is_flag=True, help="Build anew, even when the cache has it.")
 @click.option("--json", "as_json", is_flag=True, help="Print the BuildRecord and nothing else.")
-@click.option(
-    "--config",
-    "config_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="Configuration file [default: ciwm.toml or pyproject.toml of the checkout].",
-)
+@CONFIG
 def command(rev: str, config_file: Path | None, *, fresh: bool, as_json: bool) -> int:
     """Build revision REV by the recipe in ciwm.toml, in a worktree of its own.
 

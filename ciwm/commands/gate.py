@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ciwm.commands.options import CONFIG, refuse_both
+
 if TYPE_CHECKING:
     from ciwm.bench.foreign import Reader
     from ciwm.config import Config, GateConfig, MetricConfig
@@ -66,13 +68,7 @@ DOUBT = click.Choice(["warn", "fail"])
 @click.option("--markdown", is_flag=True, help="Print the verdict as Markdown.")
 @click.option("--on-inconclusive", type=DOUBT, help="Exit 3 when undecided; default from config.")
 @click.option("--on-void", type=DOUBT, help="Exit 5 when void; default from config.")
-@click.option(
-    "--config",
-    "config_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Read [gate] from FILE instead of this directory's ciwm.toml.",
-)
+@CONFIG
 def command(
     run: Path | None,
     samples: Path | None,
@@ -107,8 +103,7 @@ def command(
     if confirm is not None and run is None:
         raise click.UsageError("--confirm RUN2 is for a RUN")
     source.check()
-    if as_json and markdown:
-        raise click.UsageError("--json and --markdown exclude each other")
+    refuse_both(as_json=as_json, markdown=markdown)
     stated = {"on_inconclusive": on_inconclusive, "on_void": on_void}
     whole = _config(config_file)
     config = whole.gate.model_copy(

@@ -8,14 +8,10 @@ from typing import Any
 
 import click
 
+from ciwm.commands.options import CONFIG
+
 FILE = click.Path(dir_okay=False, path_type=Path)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print the record and nothing else.")
-CONFIG = click.option(
-    "--config",
-    "config_file",
-    type=FILE,
-    help="Configuration file [default: ciwm.toml or pyproject.toml of the checkout].",
-)
 PYTHON = click.option(
     "--python", help="The interpreter with the framework.  [default: [build] python]"
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from ciwm.commands.options import CONFIG, refuse_both
 from ciwm.commands.sync_judged import (
     check_agent_file,
     gate_exit_code,
@@ -30,13 +31,7 @@ if TYPE_CHECKING:
 @click.option(
     "--downstream", metavar="REV", default="HEAD", show_default=True, help="The fork's side."
 )
-@click.option(
-    "--config",
-    "config_file",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="Read this file instead of the checkout's ciwm.toml or pyproject.toml.",
-)
+@CONFIG
 @click.option(
     "--pulls/--no-pulls",
     default=None,
@@ -128,8 +123,7 @@ def command(
       ciwm sync-report --culprits 60 --history
       ciwm sync-report --agent-report sync-for-bot.md
     """  # noqa: D301  click looks for the character that \b is
-    if as_json and as_markdown:
-        raise click.UsageError("--json and --markdown exclude each other")
+    refuse_both(as_json=as_json, markdown=as_markdown)
     check_agent_file(agent_file)
     if not quiet:
         click.echo(f"sync-report: {downstream} against {upstream or 'upstream'} ...", err=True)

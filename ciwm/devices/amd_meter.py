@@ -64,6 +64,10 @@ class AmdMeter:
         """None: XIDs are NVIDIA's."""
         return ()
 
+    def complaints(self) -> tuple[str, ...]:
+        """None: what fails is taken for what the card does not have."""
+        return ()
+
     def _uuid(self) -> str:
         return str(self._smi.amdsmi_get_gpu_device_uuid(self._card))
 

@@ -51,6 +51,9 @@ class Meter(Protocol):
     def events(self) -> tuple[int, ...]:
         """XIDs since the last call."""
 
+    def complaints(self) -> tuple[str, ...]:
+        """Readings that failed, and will not be tried again, since the last call."""
+
 
 def open_meter(card: dict[str, Any]) -> Meter | None:
     """The meter of a card (`vendor`, `index`, `uuid`); None for a vendor without one.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ciwm.devices.meter import Errors, Gone, Reading
-from ciwm.devices.nvml import handle_of, lacking, optional, whole_card
+from ciwm.devices.nvml import handle_of, lacking, lost, optional, whole_card
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +35,8 @@ class NvidiaMeter:
         import pynvml  # noqa: PLC0415  only where it is used
 
         self._nvml: Any = pynvml
+        self._complaints: list[str] = []
+        self._failed: set[str] = set()
         try:
             pynvml.nvmlInit()
             self._handle = handle_of(pynvml, index, uuid)
@@ -53,15 +55,29 @@ class NvidiaMeter:
                 found[name] = read()
             except lacking(self._nvml):
                 del self._readers[name]
-            except self._nvml.NVMLError as error:
+            except lost(self._nvml) as error:
                 raise Gone(str(error)) from error
+            except self._nvml.NVMLError as error:  # as under some hypervisors: this one, for good
+                del self._readers[name]
+                self._complaints.append(f"{name}: {error}")
         return Reading(**found)
 
+    def complaints(self) -> tuple[str, ...]:
+        """Readings that failed since the last call."""
+        said, self._complaints = tuple(self._complaints), []
+        return said
+
     def processes(self) -> tuple[int, ...]:
-        """Pids with a compute context on the card."""
+        """Pids with a compute context on the card; that nobody tells them is a complaint."""
+        what = "processes"
         running = self._asked(
-            lambda: self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle), ()
+            what, lambda: self._nvml.nvmlDeviceGetComputeRunningProcesses(self._handle), None
         )
+        if running is None:
+            if what not in self._failed:
+                self._failed.add(what)
+                self._complaints.append(f"{what}: the driver does not tell them")
+            return ()
         return tuple(process.pid for process in running)
 
     def errors(self) -> Errors:
@@ -71,7 +87,7 @@ class NvidiaMeter:
         def count(kind: Any) -> Any:
             volatile = nvml.NVML_VOLATILE_ECC
             return self._asked(
-                lambda: nvml.nvmlDeviceGetTotalEccErrors(self._card, kind, volatile), None
+                "ECC", lambda: nvml.nvmlDeviceGetTotalEccErrors(self._card, kind, volatile), None
             )
 
         return Errors(
@@ -91,22 +107,32 @@ class NvidiaMeter:
                 raise Gone(str(error)) from error
         return tuple(found)
 
-    def _asked(self, read: Callable[[], Any], otherwise: Any) -> Any:
+    def _asked(self, what: str, read: Callable[[], Any], otherwise: Any) -> Any:
+        """A reading that is taken seldom; once it has failed it is not tried again."""
+        if what in self._failed:
+            return otherwise
         try:
             found = optional(self._nvml, read)
-        except self._nvml.NVMLError as error:
+        except lost(self._nvml) as error:
             raise Gone(str(error)) from error
+        except self._nvml.NVMLError as error:
+            self._failed.add(what)
+            self._complaints.append(f"{what}: {error}")
+            return otherwise
         return otherwise if found is None else found
 
     def _event_set(self) -> Any:
         """What collects the card's critical events; None where it raises none."""
-        events = optional(self._nvml, self._nvml.nvmlEventSetCreate)
-        if events is None:
-            return None
         xids = self._nvml.nvmlEventTypeXidCriticalError
         try:
+            events = self._nvml.nvmlEventSetCreate()
             self._nvml.nvmlDeviceRegisterEvents(self._card, xids, events)
+        except lost(self._nvml):
+            raise
         except lacking(self._nvml):
+            return None
+        except self._nvml.NVMLError as error:
+            self._complaints.append(f"XIDs: {error}")
             return None
         return events
 

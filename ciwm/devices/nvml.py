@@ -45,6 +45,16 @@ def lacking(binding: Any) -> tuple[type[Exception], ...]:
     )
 
 
+def lost(binding: Any) -> tuple[type[Exception], ...]:
+    """What is raised once the card, or the driver, is gone."""
+    return (
+        binding.NVMLError_GpuIsLost,
+        binding.NVMLError_ResetRequired,
+        binding.NVMLError_Uninitialized,
+        binding.NVMLError_DriverNotLoaded,
+    )
+
+
 def optional(binding: Any, read: Callable[[], T]) -> T | None:
     """What a reading gives; None where this card, or this driver, does not have it."""
     try:

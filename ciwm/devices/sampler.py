@@ -99,6 +99,8 @@ class Card:
         reading: Reading = meter.read()
         told = {**reading._asdict(), **(self._company(meter) if thorough else {})}
         out.add("card", card=self.index, **told)
+        for complaint in meter.complaints():
+            out.add("problem", card=self.index, what=complaint)
         for xid in meter.events():
             out.add("event", card=self.index, xid=xid)
         if edge:

@@ -72,6 +72,8 @@ def decide(
     verdicts += [built] if built is not None else []
     names = tuple(named(series) for series in removed)
     notes = (*problems(run, watch, config, names), *notes)
+    if run.plan.purpose == "calibrate":
+        notes = ("this run calibrates: one revision was measured against itself", *notes)
     if waivers is not None:
         notes = (*notes, *remarks(waivers, verdicts))
     return _verdict(run, config, verdicts, notes)

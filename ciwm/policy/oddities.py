@@ -6,6 +6,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from ciwm.policy.words import named, plain
+from ciwm.records import SIDES
 from ciwm.stats.gate import Gate
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ LONGER_S, LONGER = 1.0, 1.25  # a launch is longer from so many seconds and so m
 
 def oddities(run: Run, watch: Watch) -> Iterator[str]:
     """One line each, plain words."""
-    trees = [run.arm(side).revision.tree for side in ("base", "head")]
-    if trees[0] == trees[1] != "":
+    trees = [run.arm(side).revision.tree for side in SIDES]
+    if trees[0] == trees[1] != "" and run.plan.purpose == "compare":
         yield f"base and head are the same tree ({trees[0][:12]}): noise was compared with noise"
     for name, tally in watch.tallies.items():
         again = len(tally.redrawn)

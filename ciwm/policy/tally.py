@@ -10,6 +10,7 @@ from ciwm.policy.blocks import failed
 from ciwm.policy.conditions import RULES, void_reasons
 from ciwm.records import SIDES
 from ciwm.records.run import LOADED_NOTHING
+from ciwm.stats.gate import BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +37,9 @@ class Tally:
     kept_blocks: int = 0
     void_blocks: int = 0
     disordered_blocks: int = 0  # whose sides did not come in the order that the seed gives
-    last_block: int = -1  # that was kept
+    kept: set[int] = field(default_factory=set)  # numbers of blocks
+    begun_blocks: set[int] = field(default_factory=set)
+    torn: set[int] = field(default_factory=set)  # with launches missing or doubled, for no reason
     redrawn: set[tuple[int, int]] = field(default_factory=set)  # attempts that we interrupted
     took_s: dict[Side, list[float]] = field(default_factory=lambda: {"base": [], "head": []})
 
@@ -54,6 +57,11 @@ class Tally:
             if reason:
                 self.void[launch.side] += 1
                 reasons.append(reason)
+        number, whole = block[0].block, {launch.exit for launch in block} == {"ok"}
+        self.begun_blocks.add(number)
+        places = sorted(launch.position for launch in block)
+        if whole and not reasons and places != list(range(min(len(places), 2 * BLOCK))):
+            self.torn.add(number)
         self.void_reasons += reasons
         self.void_blocks += bool(reasons)
         return not reasons
@@ -66,7 +74,7 @@ class Tally:
     def keep(self, block: Sequence[Launch]) -> None:
         """Count a block as evidence."""
         self.kept_blocks += 1
-        self.last_block = max(self.last_block, block[0].block)
+        self.kept.add(block[0].block)
         for launch in block:
             self.took_s[launch.side].append(launch.duration_s)
 
@@ -76,8 +84,10 @@ class Tally:
 
     @property
     def skipped_blocks(self) -> int:
-        """Blocks that were never kept though a later one was, which no bench leaves behind."""
-        return self.last_block + 1 - self.kept_blocks
+        """Blocks before the last that are not there, or not whole, which no bench leaves behind."""
+        last = max(self.kept, default=0)  # a number that a stranger's file may make enormous
+        accounted = self.kept | (self.begun_blocks - self.torn)
+        return last - sum(0 <= number < last for number in accounted)
 
     @property
     def broken(self) -> str:

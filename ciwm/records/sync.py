@@ -184,7 +184,7 @@ class Culprit(Record):
     `files` are those that came into conflict with it, under later names too; not all of them need
     conflict at the tip still. With `span` above 1 the search ran out of time: it is one of the
     `span` commits up to this one. `url` leads to its pull request, or else to the commit; `hits`
-    is None where there was no time to look.
+    is None where there was no time to look, or contents that are missing stood in the way.
     """
 
     sha: str

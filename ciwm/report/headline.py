@@ -113,7 +113,11 @@ def _judged(verdict: Verdict | None) -> str:
     measured = _measured(verdict.model_copy(update={"series": rest}))
     if built and not rest:
         measured = "no benchmark ran"
-    return "; ".join(part for part in (measured, *map(_built, built)) if part)
+    parts = [measured, *map(_built, built)]
+    blocks = any(row.outcome in _BLOCKING for row in rest)
+    if not blocks and any(row.outcome == "regressed" for row in built):
+        parts.reverse()  # the worst news first
+    return "; ".join(filter(None, parts))
 
 
 def _built(row: SeriesVerdict) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from math import log
-from statistics import median
+from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from ciwm.policy.blocks import blocks, complete
 from ciwm.policy.conditions import RULES, void_reasons
 from ciwm.policy.rank_figures import rank_figures
 from ciwm.records import SIDES
-from ciwm.report.figures import change, quantity
+from ciwm.report.figures import change, duration, quantity
 from ciwm.report.ranks import rank_text
 from ciwm.stats.launches import as_ratio, quantile
 
@@ -37,6 +37,24 @@ def run_text(run: Run, rules: VoidConfig = RULES) -> str:
     devices = rank_text(rank_figures(run))
     troubles = (*_troubles(run.launches), *_voids(every, rules), *_touched(run))
     return "\n".join([table, *devices, *troubles])
+
+
+def saved_text(run: Run) -> str:
+    """What deciding early has saved of the launches the plan allows; empty where nothing was."""
+    took_s: dict[str, list[float]] = {name: [] for name in run.plan.workloads}
+    for launch in run.launches:
+        if launch.exit == "ok":
+            took_s.setdefault(launch.workload, []).append(launch.duration_s)
+    most = len(SIDES) * run.plan.max_launches
+    spared = {name: most - len(own) for name, own in took_s.items() if own and len(own) < most}
+    if not run.complete or run.plan.purpose != "compare" or not spared:
+        return ""
+    total, left = most * len(took_s), sum(spared.values())
+    time_s = sum(number * fmean(took_s[name]) for name, number in spared.items())
+    return (
+        f"decided early: {total - left:,} of at most {total:,} launches, "
+        f"about {duration(time_s)} saved"
+    )
 
 
 def _row(series: Series, launches: Sequence[Launch]) -> tuple[str, ...]:

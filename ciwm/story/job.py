@@ -84,6 +84,8 @@ def bump_of(job: Job) -> Bump:
         f"({compared.base.sha[:12]} -> {compared.head.sha[:12]})"
     )
     upstream = _upstream(job, config)
+    if asked.fetch and asked.only != "bench" and upstream.ref is not None:
+        _fill(job, compared, upstream.ref, config)
     return Bump(
         repository=job.repository,
         base=compared.base,
@@ -109,6 +111,19 @@ def bump_of(job: Job) -> Bump:
         waivers=waivers_at(_reading(job), tip or compared.base.sha),
         place=asked.place,
     )
+
+
+def _fill(job: Job, compared: Compared, upstream: str, config: Config) -> None:
+    """Bring what a partial clone left out and the sync cost reads: else no budget is kept."""
+    if not job.repository.is_partial:
+        return
+    from ciwm.upstream.fetching import fetch_missing  # noqa: PLC0415
+
+    job.say("fetching the file contents that this partial clone left out")
+    online = fetching(job.repository, job.token)
+    for side in (compared.head, compared.base):
+        for note in fetch_missing(online, upstream, downstream=side.sha, config=config.upstream):
+            job.say(f"warning: {note}")
 
 
 def _fetch_base(job: Job, event: Event) -> str | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ciwm.errors import CiwmError
 from ciwm.git import Repository
-from ciwm.upstream.commit_changes import commit_changes
+from ciwm.upstream.commit_changes import commit_changes, grouped_changes
 from ciwm.upstream.debt import net_changes
 from ciwm.upstream.drift.blame import file_steps
 from ciwm.upstream.drift.tree import GitTree
@@ -18,6 +18,7 @@ from ciwm.upstream.gaps import blobs, missing_objects
 from ciwm.upstream.history import history, plain
 from ciwm.upstream.pair import find_pair
 from ciwm.upstream.pins import read_pin
+from ciwm.upstream.reading import read
 from ciwm.upstream.sources import find_source
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
     from ciwm.config import UpstreamConfig
 
+AT_ONCE = 1_000
+LOST_AT_MOST = 20
 _READ = (".py", ".pyi", ".yaml", ".cpp", ".cc", ".cxx", ".cu", ".h", ".hpp", ".cuh", ".mm", ".hip")
 _FETCH = (
     *("-c", "fetch.negotiationAlgorithm=noop", "-c", "gc.auto=0", "-c", "maintenance.auto=false"),
@@ -61,8 +64,28 @@ def _for_fork(
     net = [net_changes(offline, base, tip) for base in found for tip in tips]
     sides = history(offline, pair, compared=False)
     made = commit_changes(offline, [*plain(sides.upstream), *plain(sides.downstream)])
-    changes = (change for each in (*net, *made.values()) for change in each)
-    return _fetched(repository, {blob for change in changes for blob in blobs(change)})
+    changes = [change for each in (*net, *made.values()) for change in each]
+    wanted = {blob for change in changes for blob in blobs(change)}
+    touched = {change.path for change in changes}
+    merges = [sha for sha, parents in sides.downstream.items() if len(parents) > 1]
+    wanted |= _merged(offline, merges, {change.path for change in net[1]} if net else set())
+    theirs = GitTree(offline, pair.upstream).files
+    wanted |= {blob for path, blob in theirs.items() if path in touched}
+    return _fetched(repository, wanted)
+
+
+def _merged(offline: Repository, merges: Iterable[str], paths: set[str]) -> set[str]:
+    """Contents that merges gave to some paths: blame goes through them."""
+    asked = "".join(f"{sha}\n" for sha in merges).encode()
+    form = ("diff-tree", "--stdin", "-m", "-r", "--raw", "--no-renames", "--no-abbrev", "-z")
+    fields = iter(read(offline, *form, stdin=asked).text.split("\0")[:-1]) if asked else iter(())
+    return {
+        blob
+        for _, changes in grouped_changes(fields)
+        for change in changes
+        if change.path in paths
+        for blob in blobs(change)
+    }
 
 
 def _for_plugin(
@@ -105,9 +128,33 @@ def _fetched(repository: Repository, ids: Iterable[str]) -> tuple[str, ...]:
     names = [key.removeprefix("remote.").removesuffix(".promisor") for key in keys]
     if not names:
         return (f"{len(absent):,} objects are missing, and no remote has promised them",)
-    asked = "".join(f"{each}\n" for each in sorted(absent)).encode()
-    done = repository.run(*_FETCH, names[0], stdin=asked, check=False)
-    if done.status == 0:
+    wanted, lost = sorted(absent), list[str]()
+    words = ""
+    for start in range(0, len(wanted), AT_ONCE):
+        words = _asked(repository, names[0], wanted[start : start + AT_ONCE], lost) or words
+    if not lost:
         return ()
-    words = next(iter(done.stderr.strip().splitlines()[-1:]), "no message")
-    return (f"{len(absent):,} objects could not be fetched from {names[0]}: {words}",)
+    which = f"{len(lost):,} of {len(absent):,} objects" if len(lost) < len(absent) else "objects"
+    return (f"{which} could not be fetched from {names[0]} ({lost[0]}, say): {words}",)
+
+
+def _asked(repository: Repository, remote: str, ids: list[str], lost: list[str]) -> str:
+    """Fetch some objects, in halves where the remote lacks one of them; git's last words.
+
+    After LOST_AT_MOST refusals the rest is given up.
+    """
+    if len(lost) >= LOST_AT_MOST:
+        lost += ids
+        return ""
+    asked = "".join(f"{each}\n" for each in ids).encode()
+    done = repository.run(*_FETCH, remote, stdin=asked, check=False)
+    if done.status == 0:
+        return ""
+    said = [line for line in done.stderr.splitlines() if line.startswith(("error:", "fatal:"))]
+    words = said[0] if said else "no message"
+    if len(ids) == 1 or "not appear to be a git repository" in done.stderr:
+        lost += ids
+        return words
+    middle = len(ids) // 2
+    first = _asked(repository, remote, ids[:middle], lost)
+    return _asked(repository, remote, ids[middle:], lost) or first or words

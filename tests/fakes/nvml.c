@@ -10,7 +10,7 @@
  *                              sm_clock, memory_clock (MHz), power_limit (mW), ecc, mig (0, 1)
  *   0.sm_now 1755              what it does now: sm_now, memory_now (MHz), temperature (C),
  *                              power (mW), busy (percent), used (bytes), reasons (a bit mask),
- *                              pids (numbers), corrected, uncorrected (counts of ECC errors)
+ *                              pids (numbers; none where absent), corrected, uncorrected (ECC)
  *   0.pcie 5 16                generation and width; 0.nvlinks 18: how many are up
  *   ancestor 30                nvmlGpuTopologyLevel_t of any two cards
  *   0.xid 79                   its event queue: each call takes the next of the numbers, once
@@ -330,10 +330,10 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsign
     unsigned int found = 0, room = *count;
     nvmlReturn_t result = card_fails(device, "nvmlDeviceGetComputeRunningProcesses_v3");
 
-    if (result == NVML_SUCCESS)
-        result = text_of(card_of(device), "pids", value, sizeof value);
     if (result != NVML_SUCCESS)
         return result;
+    if (text_of(card_of(device), "pids", value, sizeof value) != NVML_SUCCESS)
+        value[0] = 0;
     for (char *word = strtok(value, " "); word; word = strtok(NULL, " "), found++) {
         if (found < room) {
             memset(&infos[found], 0, sizeof infos[found]);

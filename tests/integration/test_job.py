@@ -11,6 +11,7 @@ from ciwm.actions import Event, PullRequest
 from ciwm.errors import ConfigError, GitError, UsageError
 from ciwm.git import Repository
 from ciwm.story.job import Asked, Job, bump_of
+from ciwm.story.sync_cost import sync_cost
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -169,6 +170,28 @@ def test_in_a_partial_clone_the_policy_is_fetched_from_the_base(checkout: Path) 
     head = commit(checkout, f'[gate]\nthreshold = "90%"\n{WORKLOAD}')
     bump = bump_of(job(partial_clone(checkout), pull_request_event(head), fetch=True))
     assert bump.base_config.gate.threshold_pct == 2
+
+
+@pytest.mark.parametrize("fetch", [True, False])
+def test_contents_that_a_partial_clone_left_out_are_fetched_for_the_sync_cost(
+    checkout: Path,
+    fetch: bool,  # noqa: FBT001  a case
+) -> None:
+    config = '[upstream]\nremote = "origin"\nbranch = "theirs"\n'
+    for branch in ("main", "theirs", "pull"):
+        git(checkout, "switch", "-q", *(("-c", branch) if branch == "pull" else ("-C", branch)))
+        if branch == "pull":
+            git(checkout, "reset", "-q", "--hard", "theirs~1")
+        (checkout / "file").write_text(f"{branch}\n")
+        head = commit(checkout, config)
+    clone = partial_clone(checkout)
+    bump = bump_of(job(clone, base=f"{head}~1", head=head, fetch=fetch))
+    assert bump.upstream is not None
+    report = sync_cost(bump, bump.upstream, bump.head)
+    assert report.partial is not fetch
+    if fetch:
+        assert report.conflicts is not None
+        assert [each.path for each in report.conflicts.files] == ["file"]
 
 
 @pytest.mark.parametrize("name", ["ciwm.toml", "ciwm-waivers.toml"])

@@ -121,3 +121,43 @@ def test_a_card_of_a_vendor_without_a_meter_is_named(tmp_path: Path) -> None:
     assert problems == []
     assert seen is not None
     assert seen.problem == "accelerator 0: no meter reads npu cards"
+
+
+def test_a_reading_that_fails_costs_no_other_and_is_named_once(
+    cards: Cards, tmp_path: Path
+) -> None:
+    unknown: dict[str, Any] = {
+        "fail.nvmlDeviceGetPowerUsage": 999,
+        "fail.nvmlDeviceGetComputeRunningProcesses_v3": 999,
+        "fail.nvmlEventSetCreate": 999,
+    }
+    cards.set(**unknown)
+    cards.other["fail.nvmlEventSetCreate"] = 999
+    cards.set()
+    with sampler((CARD,), 50) as watching:
+        with watched(watching, tmp_path) as problems:
+            pid_in(tmp_path)
+        seen = watching.seen(tmp_path, (), 0.0)
+    assert problems == []
+    assert seen is not None
+    (window,) = seen.cards
+    assert (window.power_max_w, window.temperature_max_c) == (None, 61)
+    said = seen.problem.split("; ")
+    assert [one.partition(": ")[2].partition(":")[0] for one in said] == [
+        "XIDs",
+        "power_w",
+        "processes",
+    ]
+
+
+def test_processes_that_nobody_tells_are_a_problem_and_not_an_empty_card(
+    cards: Cards, tmp_path: Path
+) -> None:
+    not_supported: dict[str, Any] = {"fail.nvmlDeviceGetComputeRunningProcesses_v3": 3}
+    cards.set(**not_supported)
+    with sampler((CARD,), 50) as watching:
+        with watched(watching, tmp_path):
+            pid_in(tmp_path)
+        seen = watching.seen(tmp_path, (), 0.0)
+    assert seen is not None
+    assert seen.problem == "accelerator 0: processes: the driver does not tell them"

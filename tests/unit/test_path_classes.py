@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ciwm.config import DEFAULT_CLASSES
+from ciwm.config_upstream import DEFAULT_CLASSES
 from ciwm.errors import ConfigError
 from ciwm.upstream.classes import OTHER, path_classifier
 from ciwm.upstream.names import readable_path, readable_text

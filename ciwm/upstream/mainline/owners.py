@@ -114,7 +114,7 @@ class Owners:
         self.own = own
 
     def hits(self, rises: Sequence[Rise]) -> list[tuple[Hit, ...] | None]:
-        """For each culprit the commits it hits; None once the time is spent."""
+        """For each culprit the commits it hits; None where time or contents are wanting."""
         wanted = [(self.line.commits[rise.later], path) for rise in rises for path in rise.files]
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
             found = dict(zip(wanted, pool.map(self._commits, wanted), strict=True))
@@ -131,7 +131,7 @@ class Owners:
             file = Collision(line.base, line.downstream, culprit, raw_path(path))
             hit = commits_hit(line.repository, file, self.own)
         except GitError:
-            return ()
+            return None
         return tuple(hit)
 
     def _hits(self, rise: Rise, known: Mapping[str, CarriedCommit]) -> tuple[Hit, ...] | None:

@@ -90,7 +90,8 @@ def _without_missing(
 ) -> PastSync:
     """A sync without the files whose contents are missing; raises what it was given if that fails.
 
-    On the merge's own record they are left out as well, so that they do not count as edited.
+    On the merge's own record they are left out as well, so that they do not count as edited. Where
+    both sides changed one of them, a merge without conflicts is not known to have had none.
     """
     if not isinstance(error, MissingObjectError):
         raise error
@@ -103,6 +104,9 @@ def _without_missing(
         rest = without_paths(scratch, Trio(base, sync.ours, sync.theirs), gaps.paths)
         record = without_paths(scratch, Trio(base, sync.ours, sync.merge), gaps.paths).theirs
         (again,) = _made(scratch, [(rest.ours, rest.theirs)], _trees(scratch, [record]))
+    ours, theirs = ({change.path for change in side} for side in sides[:2])
+    if not again.conflicting and gaps.paths & ours & theirs:
+        raise error
     (commits,) = brought(repository, [sync])
     known = {"upstream_commits": commits, "unread_files": len(gaps.paths)}
     return _past_sync(repository, past, sync, again).model_copy(update=known)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ciwm.upstream.measure import Measured
     from ciwm.upstream.syncs.past import PastSyncs
 
-FORM = 2  # of what is kept; to be raised when the same syncs would give other figures
+FORM = 3  # of what is kept; to be raised when the same syncs would give other figures
 
 
 class KeptReplays(RecordFile):

@@ -26,7 +26,7 @@ def test_a_build_beyond_the_limit_blocks_and_head_cannot_raise_it(fork: Fork) ->
     report = told(fork)
     assert series(report)["build"].outcome == "regressed"
     assert (report.exit_code, report.conclusion) == (NO, "failure")
-    assert "head's build takes too long" in report.headline
+    assert "build takes too long" in report.headline
 
 
 def test_builds_are_made_anew_where_their_time_counts(fork: Fork) -> None:
@@ -45,7 +45,8 @@ def test_without_a_workload_builds_are_judged_all_the_same(fork: Fork) -> None:
     on_sync(fork)
     report = told(fork)
     assert (report.exit_code, report.conclusion) == (NO, "failure")
-    assert report.headline.startswith("No benchmark ran; head's build takes too long")
+    assert report.headline.startswith("Head's build takes too long")
+    assert "no benchmark ran" in report.headline
 
 
 @pytest.fixture

@@ -411,7 +411,7 @@ def test_contents_that_cannot_be_fetched_are_a_note_and_the_report_is_partial(
     partial.git("config", "remote.origin.url", str(tmp_path / "nowhere"))
     run = ciwm(partial.path, "origin/main", "--fetch-missing", "--json")
     assert run.report["partial"] is True
-    assert "objects could not be fetched from origin: " in run.report["notes"][0]
+    assert "objects could not be fetched from origin (" in run.report["notes"][0]
     assert "warning: " in run.err
 
 

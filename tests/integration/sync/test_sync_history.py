@@ -276,6 +276,27 @@ def test_a_sync_whose_file_is_missing_here_is_replayed_without_it(
     assert sync["hand_lines"] == 6
 
 
+def test_a_sync_that_only_seems_clean_for_want_of_contents_is_not_told(
+    tmp_path: Path, ciwm: Ciwm
+) -> None:
+    team = Team(tmp_path / "unknown")
+    team.change(2)
+    clean = team.sync()
+    team.scene.git("checkout", "-q", "fork")
+    team.scene.commit("ours in b", b__txt=numbered(1, 30, l2="ours"))
+    lost = team.scene.git("rev-parse", "fork:b.txt")
+    team.change(4)
+    team.scene.commit("theirs in b", b__txt=numbered(1, 30, l29="theirs"))
+    team.sync()
+    scene = team.publish()
+    (scene.path / ".git/objects" / lost[:2] / lost[2:]).unlink()
+    found = report(ciwm, scene, "--history", "--culprits", "0")
+    assert [(sync["merge"], sync["kind"]) for sync in found["syncs"]] == [(clean, "clean")]
+    history = found["sync_history"]
+    assert (history["total"], history["replayed"]) == (2, 1)
+    assert history["notes"][0].startswith("git could not replay 1 of them: ")
+
+
 def test_replaying_leaves_the_repository_as_it_was(tmp_path: Path, ciwm: Ciwm) -> None:
     team = Team(tmp_path / "untouched")
     team.change(2)

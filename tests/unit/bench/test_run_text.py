@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from ciwm.report.run_text import run_text
+from ciwm.report.run_text import run_text, saved_text
 from tests.runs import RunBuilder, series
 
 
@@ -47,6 +47,18 @@ def test_values_at_zero_have_no_ratio() -> None:
     builder.block(0, {"base": [0, 0], "head": [0, 1]})
 
     assert cells(run_text(builder.run()).splitlines()[2])[4].strip() == "-"
+
+
+def test_a_run_that_decided_early_says_what_that_saved() -> None:
+    # 3 blocks of 2+2 launches of a second each, where 32 may be: 20 launches of a second are left
+    run = RunBuilder().blocks(3, 1, 1).run()
+    assert saved_text(run) == "decided early: 12 of at most 32 launches, about 20 s saved"
+
+
+def test_a_run_that_used_its_launches_up_or_was_stopped_saved_nothing() -> None:
+    assert saved_text(RunBuilder(plan={"max_launches": 6}).blocks(3, 1, 1).run()) == ""
+    assert saved_text(RunBuilder().blocks(3, 1, 1).run(complete=False)) == ""
+    assert saved_text(RunBuilder(plan={"purpose": "calibrate"}).blocks(3, 1, 1).run()) == ""
 
 
 def test_workloads_that_the_change_itself_touches_are_named() -> None:

@@ -49,6 +49,35 @@ def test_blocks_that_were_dropped_make_a_run_void() -> None:
     assert "3 blocks before the last one are not in the run" in verdict.series[0].reason
 
 
+def test_an_enormous_block_number_is_void_and_costs_nothing() -> None:
+    run = RunBuilder().blocks(4, 10, 10).block(10**15, {"base": [1, 1], "head": [1, 1]}).run()
+    assert outcome(decide(run, GateConfig())) == "void"
+
+
+def test_a_block_that_lost_a_launch_makes_a_run_void() -> None:
+    run = RunBuilder().blocks(6, 10, 12).run()
+    torn = [one for one in run.launches if (one.block, one.position) != (2, 1)]
+    verdict = decide(run.model_copy(update={"launches": tuple(torn)}), GateConfig())
+    assert outcome(verdict) == "void"
+
+
+def test_a_torn_block_that_was_drawn_anew_is_none() -> None:
+    builder = RunBuilder().blocks(6, 10, 12)
+    builder.block(2, {"base": [10, 10], "head": [12, 12]}, attempt=1)
+    run = builder.run()
+    torn = [one for one in run.launches if (one.block, one.attempt, one.position) != (2, 0, 1)]
+    verdict = decide(run.model_copy(update={"launches": tuple(torn)}), GateConfig())
+    assert outcome(verdict) == "regressed"
+
+
+def test_a_block_that_was_interrupted_beside_others_is_none_that_was_dropped() -> None:
+    builder = RunBuilder().blocks(2, 10, 12)
+    stopped = {"base": ["interrupted", "lost"], "head": ["ok", "ok"]}
+    builder.block(2, {"base": [10, 10], "head": [12, 12]}, exits=stopped)  # type: ignore[arg-type]
+    builder.blocks(3, 10, 12, start=3)
+    assert outcome(decide(builder.run(), GateConfig())) == "regressed"
+
+
 def test_a_block_that_is_there_twice_does_not_hide_itself() -> None:
     run = RunBuilder().blocks(6, 10, 12).run()
     twice = [launch for launch in run.launches if launch.block == 2]
@@ -144,6 +173,13 @@ def test_a_revision_against_itself_is_said_to_be_that() -> None:
     }
     verdict = decide(RunBuilder(arms=arms).blocks(4, 10, 10).run(), GateConfig())
     assert any("noise was compared with noise" in line for line in verdict.problems)
+
+
+def test_a_calibration_is_said_to_be_one() -> None:
+    builder = RunBuilder(plan={"purpose": "calibrate"}).blocks(4, 10, 10)
+    assert any(
+        "this run calibrates" in line for line in decide(builder.run(), GateConfig()).problems
+    )
 
 
 def test_blocks_that_were_interrupted_are_counted() -> None:
