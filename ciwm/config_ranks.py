@@ -43,8 +43,8 @@ _OURS = {
 class CollectiveConfig(Section):
     """Collectives of torch.distributed, each over all sizes and dtypes.
 
-    `peak_gb_s` is declared, with where it is from; without it the report shows a share of the peak
-    only where NVML tells the links of the cards.
+    The report shows a share of the peak where `peak_gb_s` is declared, with where it is from, or
+    where NVML says that cards of one host have PCIe alone between them.
     """
 
     operations: tuple[Operation, ...] = ("all_reduce",)

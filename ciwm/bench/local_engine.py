@@ -6,22 +6,37 @@ import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
+from ciwm.bench.cards import cards_for, hidden
 from ciwm.bench.engine import Finished, Halt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from ciwm.bench.block import BlockRunner
     from ciwm.bench.engine import Task
     from ciwm.bench.schedule import Schedule
     from ciwm.config import WorkloadConfig
-    from ciwm.records import Accelerator
+    from ciwm.records import Accelerator, Environment
+
+
+def places(host: Environment, workloads: Iterable[WorkloadConfig], limit: int | None) -> int:
+    """How many blocks may run side by side: one, unless each can be kept to cards of its own.
+
+    That takes cards whose others can be hidden from a launch, and that are not slices of one card.
+    With a launcher nobody knows here where a launch goes.
+    """
+    cards = host.accelerators
+    whole = len({(card.vendor, card.index) for card in cards}) == len(cards)
+    kept_apart = len(cards) > 1 and whole and bool(hidden(cards[:1], host))
+    if not kept_apart or any(workload.launcher for workload in workloads):
+        return 1
+    return min(limit or len(cards), len(cards))
 
 
 class LocalEngine:
-    """Gives each block cards of its own, in the order of their indices.
+    """Gives each block cards of its own, in the order in which the host shows them.
 
-    Without cards, and with `limit` 1, one block runs at a time, in the caller's own thread.
+    Where there is one place, its block runs in the caller's own thread.
     """
 
     def __init__(self, runner: BlockRunner, schedule: Schedule, limit: int | None) -> None:
@@ -30,7 +45,7 @@ class LocalEngine:
         self._schedule = schedule
         self._workloads: Mapping[str, WorkloadConfig] = runner.workloads
         self._free = list(cards)
-        self._places = min(limit or max(len(cards), 1), max(len(cards), 1))
+        self._places = places(runner.host, runner.workloads.values(), limit)
         self._halt = Halt(runner.stop)
         runner.stop = self._halt
         self._pool = ThreadPoolExecutor(self._places) if self._places > 1 else None
@@ -40,13 +55,12 @@ class LocalEngine:
         """Whether there is a place, and as many free cards as the workload needs."""
         if len(self._running) >= self._places:
             return False
-        needed = self._workloads[workload].devices if self._runner.host.accelerators else 0
-        return len(self._free) >= needed
+        return len(self._free) >= self._needed(workload)
 
     def begin(self, task: Task) -> None:
         """Start a block on free cards."""
-        devices = self._workloads[task.turn.workload].devices
-        cards, self._free = tuple(self._free[:devices]), self._free[devices:]
+        needed = self._needed(task.turn.workload)
+        cards, self._free = tuple(self._free[:needed]), self._free[needed:]
         if self._pool is None:
             future: Future[Finished] = Future()
             self._running[future] = cards
@@ -58,7 +72,8 @@ class LocalEngine:
         """Wait for a block; its cards are free again."""
         done, _ = wait(self._running, return_when=FIRST_COMPLETED)
         future = min(done, key=lambda one: one.result().task.first)
-        self._free = sorted((*self._free, *self._running.pop(future)), key=lambda card: card.index)
+        free = (*self._free, *self._running.pop(future))
+        self._free = [card for card in self._runner.host.accelerators if card in free]
         return future.result()
 
     def close(self) -> None:
@@ -66,6 +81,9 @@ class LocalEngine:
         self._halt.set()
         if self._pool is not None:
             self._pool.shutdown()
+
+    def _needed(self, workload: str) -> int:
+        return len(cards_for(self._workloads[workload], self._runner.host))
 
     def _run(self, task: Task, cards: tuple[Accelerator, ...]) -> Finished:
         began, finished = time.monotonic(), Finished(task)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ciwm.bench.block import BlockRunner
 from ciwm.bench.cards import cards_for
 from ciwm.bench.engine import Queue, Task
+from ciwm.bench.link_peak import with_link_peaks
 from ciwm.bench.places import place_for
 from ciwm.bench.plan import BenchRequest, make_plan, selected
 from ciwm.bench.run_directory import RUN, RunDirectory, held, refuse_used
@@ -71,6 +72,7 @@ def measure(
             cards_for(workload, place.host)
         if request.config.bench.probe and request.head.ok:
             place.refuse_sick(request.head, stop, on_progress)
+        plan = with_link_peaks(plan, place.host)
         asked = saved(request, _run_id(request, now), now, place.host)
         bench = _Bench(directory, asked, plan, Under(place, stop, on_progress))
         if request.head.ok:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from ciwm.bench.host import measured_host
 from ciwm.bench.local_engine import LocalEngine
 from ciwm.bench.probes import refuse_sick
+from ciwm.errors import ConfigError
 
 if TYPE_CHECKING:
     import threading
@@ -64,7 +65,20 @@ def place_for(
     if config.bench.engine == "local":
         yield ThisMachine(measured_host(config, head.python, say, only))
         return
+    _refuse_others_nodes(config)
     from ciwm.bench.ray_cluster import cluster  # noqa: PLC0415  only where it is asked for
 
     with cluster(config.bench, say) as found:
         yield found
+
+
+def _refuse_others_nodes(config: Config) -> None:
+    """Raise ConfigError for a workload that goes to nodes by itself: Ray keeps a block on one."""
+    for workload in config.workload:
+        what = "launcher" if workload.launcher else "torchrun = --nnodes"
+        if workload.launcher or (workload.command is None and workload.ranks > workload.devices):
+            raise ConfigError(
+                f'workload {workload.id}: {what} does not go with engine = "ray", which keeps '
+                "each block on one node",
+                'engine = "local", or neither of them',
+            )

@@ -143,7 +143,8 @@ def folder_for(stated: Path | None) -> Path:
 def _told(asked: Asked, event: Event | None, runner: Runner, stop: threading.Event) -> BumpReport:
     from ciwm.git import Repository  # noqa: PLC0415
     from ciwm.story.job import Job, bump_of  # noqa: PLC0415
-    from ciwm.story.telling import Story, tell  # noqa: PLC0415
+    from ciwm.story.story import Story  # noqa: PLC0415
+    from ciwm.story.telling import tell  # noqa: PLC0415
 
     if event is not None and _is_deletion(event, asked):
         return _nothing(event)

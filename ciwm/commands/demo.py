@@ -93,7 +93,8 @@ def _bump(directory: Path) -> Bump:
 
 def _told(bump: Bump, stop: threading.Event) -> BumpReport:
     from ciwm.report.bump_markdown import comment_markdown  # noqa: PLC0415
-    from ciwm.story.telling import Story, tell  # noqa: PLC0415
+    from ciwm.story.story import Story  # noqa: PLC0415
+    from ciwm.story.telling import tell  # noqa: PLC0415
 
     report = tell(Story(bump, stop, _progress))
     (bump.directory / "comment.md").write_text(comment_markdown(report), encoding="utf-8")

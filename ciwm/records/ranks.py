@@ -25,7 +25,7 @@ class CollectiveSeries(Record):
     """A series that is a collective: `size_bytes` as nccl-tests counts them, and its peak.
 
     `peak_gb_s` is the bus bandwidth that could be reached at most (1e9 bytes a second), declared
-    or from the topology, as `peak_source` says; None where neither is known.
+    or that of PCIe links, as `peak_source` says; None where neither is known.
     """
 
     series: str

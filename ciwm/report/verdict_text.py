@@ -45,7 +45,8 @@ def show_verdict(verdict: Verdict, console: Console) -> None:
         if row.outcome not in QUIET or needs_words(row):
             _say(console, f"{row.outcome}: {row.reason}")
     for text in rank_text(verdict.devices):
-        _say(console, text)
+        for line in text.split("\n"):
+            _say(console, line)
     for problem in verdict.problems:
         _say(console, f"note: {problem}")
     _say(console, f"{verdict.outcome}: {verdict.reason}")

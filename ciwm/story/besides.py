@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ciwm.records import Run
-    from ciwm.story.telling import Story
+    from ciwm.story.story import Story
 
 
 def add_trends(story: Story) -> None:

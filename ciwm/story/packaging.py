@@ -9,7 +9,7 @@ from ciwm.errors import BuildError
 
 if TYPE_CHECKING:
     from ciwm.records.package import PackageRecord
-    from ciwm.story.telling import Story
+    from ciwm.story.story import Story
 
 
 def add_packages(story: Story) -> None:

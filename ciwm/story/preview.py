@@ -11,7 +11,8 @@ from ciwm.errors import NO, GitError, UsageError
 from ciwm.report.figures import plural
 from ciwm.story.files_at import config_at
 from ciwm.story.job import Asked, Job, bump_of
-from ciwm.story.telling import Story, tell
+from ciwm.story.story import Story
+from ciwm.story.telling import tell
 from ciwm.story.upstream_side import UpstreamSide, upstream_side
 from ciwm.upstream.pin_writing import committed_move, moved_pin
 from ciwm.upstream.plugin import is_plugin

@@ -11,7 +11,8 @@ import pytest
 from ciwm.config import Config
 from ciwm.errors import NO, OK
 from ciwm.story.bump import Bump
-from ciwm.story.telling import Story, tell
+from ciwm.story.story import Story
+from ciwm.story.telling import tell
 from tests.fork import new_fork
 from tests.need import need
 

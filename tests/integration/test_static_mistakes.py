@@ -12,7 +12,8 @@ from ciwm.config import Config
 from ciwm.errors import ENVIRONMENT, USAGE
 from ciwm.git import Repository
 from ciwm.story.bump import Bump
-from ciwm.story.telling import Story, tell
+from ciwm.story.story import Story
+from ciwm.story.telling import tell
 from tests.integration.test_job import commit, git
 
 if TYPE_CHECKING:

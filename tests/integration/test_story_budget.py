@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ciwm.config import Config
 from ciwm.errors import ENVIRONMENT, NO, OK
 from ciwm.story.bump import Bump
-from ciwm.story.telling import Story, tell
+from ciwm.story.story import Story
+from ciwm.story.telling import tell
 from tests.fork import new_fork
 
 if TYPE_CHECKING:

@@ -89,7 +89,7 @@ def model_of(name: str) -> Any:
     """The architecture's model with random weights."""
     import transformers
 
-    transformers.logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    transformers.logging.set_verbosity_error()
     stem, head, sizes = MODELS[name]
     config = getattr(transformers, f"{stem}Config")(**sizes)
     return getattr(transformers, stem + head)(config)

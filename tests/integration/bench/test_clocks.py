@@ -140,7 +140,10 @@ def test_a_card_that_does_not_keep_its_clock_is_void(bed: Bed) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_a_ciwm_that_is_ended_gives_the_clocks_back(bed: Bed, number: signal.Signals) -> None:
+def test_a_ciwm_that_is_ended_gives_the_clocks_back(
+    bed: Bed, number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "0")
     bed.cards.cards.append({**bed.cards.cards[0], "uuid": "GPU-1"})
     bed.cards.set(sm_now=1500)
     bed.two("import time\ndef step(): time.sleep(100)\n")

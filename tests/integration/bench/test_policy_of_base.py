@@ -10,7 +10,8 @@ import pytest
 from ciwm.errors import ConfigError
 from ciwm.story.bump import Bump
 from ciwm.story.files_at import config_at, waivers_at
-from ciwm.story.telling import Story, tell
+from ciwm.story.story import Story
+from ciwm.story.telling import tell
 
 if TYPE_CHECKING:
     from ciwm.records import BumpReport

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from ciwm.launch.worker_job import Order, command, environment
 from ciwm.launch.worker_process import Limits
 from tests.fork import workload
 from tests.integration.bench.ranks_bed import Bed
@@ -36,9 +39,10 @@ def step(state):
     return {"tokens": 10.0 * (1 + state["rank"]), "world": total[0].item()}
 
 def misbehave(state):
-    if state["rank"] != 1 or state["steps"][0] < 3:
-        return
     how = state.get("how")
+    late = 100 if how == "hang" else 3  # samples are written down every fifth of a second
+    if state["rank"] != 1 or state["steps"][0] < late:
+        return
     if how == "raise":
         raise ValueError("rank one is unwell")
     if how == "segv":
@@ -142,3 +146,35 @@ def _journals(bed: Bed) -> list[Path]:
 
 def _pids(bed: Bed) -> list[int]:
     return [json.loads(path.read_text().splitlines()[0])["pid"] for path in _journals(bed)]
+
+
+@pytest.mark.heavy
+def test_two_nodes_meet_by_the_rendezvous_that_is_passed_on(bed: Bed) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        endpoint = f"127.0.0.1:{free.getsockname()[1]}"
+    flags = ["--nnodes=2", "--rdzv-backend=c10d", f"--rdzv-endpoint={endpoint}"]
+    one = two_ranks(torchrun=[*flags, "--local-addr=127.0.0.1"]).model_copy(update={"devices": 1})
+    other_node = threading.Thread(target=_start_other_node, args=(bed, one))
+    other_node.start()
+
+    launch = bed.launch(one)
+    other_node.join(timeout=60)
+
+    assert launch.exit == "ok", launch.detail
+    assert [len(values(rank.samples, "step_time")) for rank in launch.ranks] == [5, 5]
+
+
+def _start_other_node(bed: Bed, one: WorkloadConfig) -> None:
+    """What a site's launcher does: the same command on the second node, on the same files."""
+    order = Order(number=1, workload=one, side="head", block=0, attempt=0, position=0)
+    folder = bed.site.directory / order.folder
+    while not (folder / "log.txt").exists():
+        time.sleep(0.05)
+    subprocess.run(
+        command(order, bed.site, folder),
+        cwd=bed.sources,
+        env=environment(order, bed.site),
+        check=True,
+        timeout=120,
+    )

@@ -17,7 +17,7 @@ import pytest
 
 from ciwm.bench.measure import measure
 from ciwm.config import BenchConfig, BuildConfig
-from ciwm.errors import EnvironmentFailure
+from ciwm.errors import ConfigError, EnvironmentFailure
 from ciwm.records import Run, read_record
 from tests.fork import exits, workload
 from tests.need import missing
@@ -38,10 +38,8 @@ STEP = (
 )
 BUILD = 'echo built >> "$MARKS/builds-$(basename "$CIWM_CACHE_DIR")"'
 
-pytestmark = [
-    pytest.mark.heavy,
-    pytest.mark.filterwarnings("ignore"),  # Ray's own, in this process
-]
+on_a_cluster = pytest.mark.heavy
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own, in this process
 
 
 class Nodes:
@@ -126,6 +124,7 @@ def blocks(run: Run) -> list[list[Any]]:
     return list(found.values())
 
 
+@on_a_cluster
 def test_a_node_that_dies_costs_one_block_and_the_run_completes(fork: Fork, nodes: Nodes) -> None:
     killed: list[str] = []
 
@@ -157,6 +156,7 @@ def test_a_node_that_dies_costs_one_block_and_the_run_completes(fork: Fork, node
         assert one.exit == "lost" or (folder / "journal.jsonl").is_file()
 
 
+@on_a_cluster
 def test_a_stopped_run_leaves_no_task_behind_and_keeps_what_was_measured(
     fork: Fork, nodes: Nodes
 ) -> None:
@@ -175,6 +175,7 @@ def test_a_stopped_run_leaves_no_task_behind_and_keeps_what_was_measured(
     assert nodes.alive() == []
 
 
+@on_a_cluster
 @pytest.mark.parametrize("step_s", [5.0])
 def test_a_controller_that_is_killed_leaves_no_task_behind(
     fork: Fork, nodes: Nodes, tmp_path: Path
@@ -209,6 +210,24 @@ def test_a_controller_that_is_killed_leaves_no_task_behind(
         time.sleep(0.2)
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"launcher": "srun -n1"},
+        {"torchrun": ["--nnodes=2", "--rdzv-endpoint=gpu-1:29400"]},
+    ],
+)
+def test_what_goes_to_nodes_by_itself_is_refused(fork: Fork, fields: dict[str, Any]) -> None:
+    head = fork.repository.revision("HEAD")
+    request = fork.request(head, head, workload(**fields))
+    bench = BenchConfig.model_validate({"engine": "ray"})
+    request = replace(request, config=request.config.model_copy(update={"bench": bench}))
+
+    with pytest.raises(ConfigError, match="keeps each block on one node"):
+        fork.measure(request)
+
+
+@on_a_cluster
 def test_without_a_cluster_the_address_is_named(fork: Fork) -> None:
     if importlib.util.find_spec("ray") is None:
         missing("Ray is not installed (pip install '.[ray]')")

@@ -13,6 +13,7 @@ import pytest
 from ciwm.bench import measure as measuring
 from ciwm.bench import places
 from ciwm.bench.engine import Finished, Queue, Task
+from ciwm.bench.local_engine import places as places_on
 from ciwm.bench.measure import resume
 from ciwm.bench.schedule import Schedule, Turn
 from ciwm.config import BenchConfig, GateConfig
@@ -186,6 +187,27 @@ def test_a_card_that_others_hold_keeps_nobody_from_the_free_ones(three_cards: Fo
 
     assert not run.complete
     assert {one.cards for one in run.launches} == {(1,)}
+
+
+@pytest.mark.parametrize(
+    ("cards", "launcher", "limit", "expected"),
+    [
+        ([card(0), card(1), card(2)], "", None, 3),
+        ([card(0), card(1), card(2)], "", 2, 2),
+        ([card(0), card(1)], "", 9, 2),
+        ([card(0)], "", None, 1),
+        ([], "", None, 1),
+        ([card(0), card(1)], "srun -n1", None, 1),  # whose card is another node's
+        ([card(0), card(0).model_copy(update={"uuid": "MIG-1"})], "", None, 1),
+        ([card(n).model_copy(update={"vendor": "mps"}) for n in (0, 1)], "", None, 1),
+    ],
+)
+def test_blocks_run_side_by_side_only_where_each_is_kept_to_its_own_card(
+    cards: list[Accelerator], launcher: str, limit: int | None, expected: int
+) -> None:
+    host = describe_host().model_copy(update={"accelerators": tuple(cards)})
+
+    assert places_on(host, [workload(launcher=launcher)], limit) == expected
 
 
 def task(name: str, block: int, first: int) -> Task:

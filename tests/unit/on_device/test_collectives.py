@@ -11,7 +11,7 @@ from ciwm.records.opmap_communication import (
     CollectiveProbe,
     StrategyNeeds,
 )
-from ciwm.worker.opmap.collective_rank import mine, reduced
+from ciwm.worker.opmap.collective_cells import mine, reduced
 
 
 def test_what_ranks_bring_reduces_to_numbers_worked_out_by_hand() -> None:

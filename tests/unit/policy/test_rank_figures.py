@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from typing import TYPE_CHECKING
 
 import pytest
+from rich.console import Console
 
 from ciwm.config import GateConfig
 from ciwm.policy import decide
@@ -13,6 +15,7 @@ from ciwm.records import Samples
 from ciwm.records.ranks import CollectiveSeries, RankSamples, ScalingGroup, ScalingPoint
 from ciwm.report.detail import FULL
 from ciwm.report.ranks import rank_markdown, rank_text
+from ciwm.report.verdict_text import show_verdict
 from ciwm.stats.collectives import bus_factor, efficiency, imbalance_pct
 from tests.runs import RunBuilder, series
 
@@ -157,6 +160,12 @@ def test_imbalance_is_the_slowest_rank_over_the_mean() -> None:
     assert figure.imbalance_pct.base == pytest.approx(100.0)
     assert decide(run, GATE).devices == figures
     assert "Load imbalance" in rank_markdown(figures, FULL)
+    console = Console(file=io.StringIO(), width=100)
+    show_verdict(decide(run, GATE), console)
+    assert isinstance(console.file, io.StringIO)
+    lines = console.file.getvalue().splitlines()
+    row = next(line for line in lines if line.startswith("decode/b1") and line.count("100 %") == 2)
+    assert row.split()[1] == "4"
 
 
 @pytest.mark.parametrize("time", [0.0, -1.0, 5e-324, 1.7e308])
