@@ -81,15 +81,16 @@ def _launches(watch: Watch) -> Iterator[str]:
             failures = tally.failures[side]
             if failures:
                 detail = f" ({plain(failures[0].detail)})" if failures[0].detail else ""
+                effect = "held not to run" if tally.fails(side) else "left out of the verdict"
                 yield (
                     f"{name}: {len(failures)} of {tally.begun[side]} {side} launches ended with "
-                    f"{failures[0].exit}{detail}; none counts"
+                    f"{failures[0].exit}{detail}; {effect}"
                 )
         if tally.void_blocks:
             yield (
                 f"{name}: {_blocks(tally.void_blocks)} discarded, void launches: "
                 f"{tally.void['base']} of base, {tally.void['head']} of head "
-                f"({_few(sorted(set(tally.void_reasons)))}); none counts"
+                f"({_few(sorted(set(tally.void_reasons)))}); left out of the verdict"
             )
 
 

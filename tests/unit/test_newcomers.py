@@ -12,6 +12,7 @@ from ciwm.report.bump_answer import answer, next_steps
 from ciwm.report.bump_markdown import comment_markdown
 from ciwm.report.bump_parts import sided_builds
 from ciwm.report.bump_text import show_bump
+from ciwm.report.figures import natural
 from ciwm.report.one_sided import needs_words
 from ciwm.report.verdict_markdown import verdict_section
 from ciwm.report.verdict_text import show_verdict
@@ -106,3 +107,32 @@ def test_full_commit_ids_are_short_on_a_terminal() -> None:
     text = shown(examples.bump(sync=sync.model_copy(update={"downstream": ours})))
     assert sha not in text
     assert sha[:12] in text
+
+
+def test_names_are_sorted_as_people_count() -> None:
+    names = ["op[bytes=1048576]", "op[bytes=1024]", "op[batch=16]", "op[batch=2]", "op"]
+    assert sorted(names, key=natural) == [
+        "op",
+        "op[batch=2]",
+        "op[batch=16]",
+        "op[bytes=1024]",
+        "op[bytes=1048576]",
+    ]
+
+
+def test_a_word_of_a_result_is_explained_where_it_stands_and_not_elsewhere() -> None:
+    text = verdict_section(examples.verdict("void", "unchanged"))
+    assert "Void: conditions changed" in text
+    assert "Inconclusive: " not in text
+    assert "**+2.1%**" not in text  # a void figure is no finding
+
+
+def test_where_rows_of_failures_are_folded_each_reason_stands_once_in_the_open() -> None:
+    rows = tuple(
+        examples.series_verdict("failed", f"w[batch={number}]", reason=f"reason {number % 2}")
+        for number in range(30)
+    )
+    opened = verdict_section(examples.verdict(series=rows)).split("<details>")[0]
+    assert "- 15 failed: reason 0\n- 15 failed: reason 1" in opened
+    few = verdict_section(examples.verdict(series=rows[:4]))
+    assert "failed: reason" not in few.split("<details>")[0]
