@@ -47,8 +47,9 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--only",
     envvar="CIWM_ONLY",
-    type=click.Choice(["sync", "bench"]),
-    help="What upstream costs, or builds and benchmark; in a comment and a check of its own.",
+    type=click.Choice(["sync", "bench", "map"]),
+    help="What upstream costs, builds and benchmark, or builds and workload map; in a comment and "
+    "a check of its own.",
 )
 @click.option(
     "--publish/--no-publish",

@@ -84,7 +84,7 @@ def bump_of(job: Job) -> Bump:
         f"({compared.base.sha[:12]} -> {compared.head.sha[:12]})"
     )
     upstream = _upstream(job, config)
-    if asked.fetch and asked.only != "bench" and upstream.ref is not None:
+    if asked.fetch and asked.only in (None, "sync") and upstream.ref is not None:
         _fill(job, compared, upstream.ref, config)
     return Bump(
         repository=job.repository,

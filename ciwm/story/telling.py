@@ -29,12 +29,11 @@ def tell(story: Story) -> BumpReport:
     from ciwm.launch.builds import release_builds  # noqa: PLC0415
 
     try:
-        for part, stages in _PARTS.items():
-            for name, stage in stages:
-                if story.bump.only in (None, part):
-                    stage(story)
-                elif name is not None:
-                    story.skip(name, NOT_ASKED)
+        for parts, name, stage in _STAGES:
+            if story.bump.only is None or story.bump.only in parts:
+                stage(story)
+            elif name is not None:
+                story.skip(name, NOT_ASKED)
     finally:
         release_builds()
     report = _report(story)
@@ -197,20 +196,18 @@ def _store(story: Story) -> None:
         story.progress(f"kept in {story.bump.keep(story.run)}")
 
 
-_PARTS: dict[Part, tuple[tuple[StageName | None, Callable[[Story], None]], ...]] = {
-    "sync": (("sync", _sync),),
-    "bench": (
-        (None, _check),
-        ("build", _build),
-        (None, add_packages),
-        (None, _map),
-        ("bench", _bench),
-        ("gate", _gate),
-        (None, add_trends),
-        (None, add_coverage),
-        (None, _store),
-    ),
-}
+_STAGES: tuple[tuple[tuple[Part, ...], StageName | None, Callable[[Story], None]], ...] = (
+    (("sync",), "sync", _sync),
+    (("bench",), None, _check),
+    (("bench", "map"), "build", _build),
+    (("bench",), None, add_packages),
+    (("bench", "map"), None, _map),
+    (("bench",), "bench", _bench),
+    (("bench",), "gate", _gate),
+    (("bench",), None, add_trends),
+    (("bench",), None, add_coverage),
+    (("bench",), None, _store),
+)
 
 
 def _save(story: Story, name: str, text: str) -> None:
