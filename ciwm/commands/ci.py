@@ -183,7 +183,7 @@ def _not_begun(error: CiwmError, event: Event | None, asked: Asked) -> BumpRepor
     from ciwm.story.unmeasured import could_not_begin  # noqa: PLC0415
 
     if event is None:
-        report = could_not_begin(error, "comparison", repository=Path.cwd().name)
+        report = could_not_begin(error, repository=Path.cwd().name)
     else:
         pull = event.pull_request
         report = could_not_begin(

@@ -208,7 +208,8 @@ def _heads_config(job: Job, compared: Compared, names: Sequence[str]) -> Config 
     try:
         return config_at(_reading(job), compared.head.sha, names)
     except ConfigError as error:
-        raise ConfigError(f"head's {error.message}", error.hint) from error
+        mend = f"mend head's configuration{f' ({error.hint})' if error.hint else ''}"
+        raise ConfigError(f"head's {error.message}", mend) from error
 
 
 def _bases_config(job: Job, compared: Compared, names: Sequence[str]) -> Config | None:
@@ -216,7 +217,7 @@ def _bases_config(job: Job, compared: Compared, names: Sequence[str]) -> Config 
     try:
         return config_at(_reading(job), compared.base.sha, names)
     except ConfigError as error:
-        job.warnings.append(f"base's {error.message}: head's configuration counts, this once")
+        job.warnings.append(f"base's {error.message}; head's configuration counts, this once")
         job.say(f"warning: {job.warnings[-1]}")
         return None
 

@@ -150,7 +150,7 @@ def test_a_typo_in_heads_configuration_is_a_report_that_names_side_key_and_mend(
     report = job.report
     assert (report.exit_code, report.conclusion) == (USAGE, "failure")
     assert f"head's {head.sha[:12]}:ciwm.toml: unknown key gate.thresold" in report.headline
-    assert "threshold" in report.stages[0].hint
+    assert report.stages[0].hint == "mend head's configuration (did you mean threshold?)"
     assert "thresold" in (job.out / "comment.md").read_text()
 
 
