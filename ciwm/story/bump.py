@@ -32,7 +32,7 @@ class Bump:
     `history` gives the kept runs of a machine (its fingerprint) on the way to base.
     Coverage files that are named here take the place of those that [coverage] names.
     `first` is the run of an earlier job, which this one's is to confirm. `place` is this job's in a
-    matrix whose runs are merged.
+    matrix whose runs are merged. With `warnings` the check is neutral at best.
     """
 
     repository: Repository
@@ -57,3 +57,4 @@ class Bump:
     coverage_head: tuple[Path, ...] = ()
     first: Run | None = None
     place: Place = NO_MATRIX
+    warnings: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from ciwm import __version__
-from ciwm.errors import CiwmError
+from ciwm.errors import CiwmError, EnvironmentFailure
 from ciwm.records.bump import NOT_ASKED, BumpReport, Stage, StageName
 from ciwm.story.besides import add_coverage, add_trends
 from ciwm.story.ending import conclusion_of, exit_code_of
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 
     from ciwm.story.bump import Part
     from ciwm.story.story import Story
+
+_NAME_UPSTREAM = (
+    "name upstream: [upstream] url in ciwm.toml, a remote named upstream, or --upstream"
+)
+_OVER = "sync with upstream, or raise the budget ([sync.budget] of the base branch's ciwm.toml)"
 
 
 def tell(story: Story) -> BumpReport:
@@ -44,7 +49,12 @@ def tell(story: Story) -> BumpReport:
 def _sync(story: Story) -> None:
     bump = story.bump
     if bump.upstream is None:
-        story.skip("sync", bump.no_upstream or "no upstream is configured")
+        why = bump.no_upstream or "no upstream is configured"
+        if bump.only != "sync":
+            story.skip("sync", why)
+            return
+        with story.stage("sync"):  # all that was asked for could not be done: no pass
+            raise EnvironmentFailure(why, _NAME_UPSTREAM)
         return
     with story.stage("sync"):
         effort = bump.config.sync
@@ -62,7 +72,7 @@ def _sync(story: Story) -> None:
         _save(story, "sync.json", story.sync.to_json())
     if _over_budget(story) and story.stages[-1].status == "done":
         over = "; ".join(story.sync.gate.over) if story.sync and story.sync.gate else ""
-        failed = {"status": "failed", "message": over, "hint": "see [sync] of ciwm.toml"}
+        failed = {"status": "failed", "message": over, "hint": _OVER}
         story.stages[-1] = story.stages[-1].model_copy(update=failed)
 
 
@@ -250,7 +260,7 @@ def _report(story: Story) -> BumpReport:
         run_summary=run.stopped_because if run else None,
         verdict=story.verdict,
         map_diff=story.map_diff,
-        conclusion=conclusion_of(story.verdict, exit_code, story.map_diff),
+        conclusion=conclusion_of(story.verdict, exit_code, story.map_diff, bump.warnings),
         headline=headline(
             tuple(story.stages),
             story.builds,
@@ -263,4 +273,5 @@ def _report(story: Story) -> BumpReport:
         coverage=story.coverage,
         trends=story.trends,
         closing=story.closing,
+        warnings=bump.warnings,
     )
