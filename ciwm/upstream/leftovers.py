@@ -31,12 +31,13 @@ _NO_LINES: frozenset[bytes] = frozenset()
 
 @dataclass(frozen=True)
 class Work:
-    """What a commit did: paths, telling lines by path, and what has no lines with its new id."""
+    """What a commit did: paths (`made` are new), telling lines, and what has no line, by id."""
 
     paths: Sequence[str]
     added: Mapping[str, frozenset[bytes]]
     removed: Mapping[str, frozenset[bytes]]
     whole: frozenset[tuple[str, str]] = frozenset()
+    made: frozenset[str] = frozenset()
 
     def words(self, path: str) -> frozenset[bytes]:
         """Words that came with its lines, the longer ones where there are any."""
@@ -63,12 +64,14 @@ class Carried:
 class _Now:
     """By path that differs: carried words and, of the lines asked about, those that are there now.
 
-    `replaced` are binaries and the like as a carried commit left them.
+    `replaced` are binaries and the like as a carried commit left them, `new` the files that carried
+    commits made.
     """
 
     words: Mapping[str, frozenset[bytes]]
     there: Mapping[str, frozenset[bytes]]
     replaced: frozenset[str]
+    new: frozenset[str]
 
     def place(self, work: Work) -> str | None:
         """The first path where work may live on; None where each path shows that it is gone."""
@@ -77,7 +80,7 @@ class _Now:
     def _lives_on(self, work: Work, path: str) -> bool:
         words = work.words(path)
         if path not in self.words:
-            return bool(words) and any(  # most of them in one file, as after a renaming
+            return path in self.new and any(  # most of them in one file, as after a renaming
                 2 * len(words & there) > len(words) for there in self.words.values()
             )
         added, removed = work.added.get(path, _NO_LINES), work.removed.get(path, _NO_LINES)
@@ -121,6 +124,7 @@ def _now(
         {path: _words(carried.added.get(path, _NO_LINES)) for path in ids},
         _there(repository, [works[sha] for sha in gone], ids),
         frozenset(path for path, _ in put & carried.whole),
+        frozenset().union(*(work.made for work in works.values())),
     )
 
 

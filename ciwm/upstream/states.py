@@ -139,10 +139,7 @@ def commit_states(repository: Repository, measured: Measured) -> States:
         else:
             named = pulls.match(messages[sha])
             states.found[sha] = _state(named, ours.get(sha, _Ours()), theirs, net)
-    works = {
-        sha: Work([each.path for each in whole[sha]], each.added, each.removed, each.whole)
-        for sha, each in ours.items()
-    }
+    works = {sha: _work(whole[sha], each) for sha, each in ours.items()}
     gone = {sha for sha in works if states.found[sha][0] == "dead"}
     left = Carried(net.lines.added, net.lines.whole, net.changes)
     reasons = lives_on(repository, measured.pair, works, gone, left)
@@ -152,6 +149,11 @@ def commit_states(repository: Repository, measured: Measured) -> States:
 
 def _all(changes: Iterable[Change]) -> set[str]:
     return {blob for change in changes for blob in blobs(change)}
+
+
+def _work(changes: Sequence[Change], ours: _Ours) -> Work:
+    made = frozenset(each.path for each in changes if each.status == "A")
+    return Work([each.path for each in changes], ours.added, ours.removed, ours.whole, made)
 
 
 def _state(

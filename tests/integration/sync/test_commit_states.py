@@ -189,6 +189,14 @@ def test_work_that_a_merge_rewrote_lives_on_and_the_merge_is_named(
     )
 
 
+def test_work_that_was_rewritten_in_a_renamed_file_is_not_dead(scene: Scene, ciwm: Ciwm) -> None:
+    scene.commit("a helper", helper__py="value = warp_size(first_argument)\n")
+    scene.git("mv", "helper.py", "renamed.py")
+    scene.commit("rename", renamed__py="value = warp_size(first_argument, 64)\n")
+    upstream(scene, "up", c__txt="c\n")
+    assert states(carried(scene, ciwm))["a helper"][0] == "live"
+
+
 def test_work_that_a_later_commit_rewrote_is_not_dead(scene: Scene, ciwm: Ciwm) -> None:
     scene.commit("first", a__txt=numbered(1, 30, l9="return warp_size(32)"))
     scene.commit("second", a__txt=numbered(1, 30, l9="return warp_size(64)"))
