@@ -39,8 +39,11 @@ def measured(
     from ciwm.bench.measure import BenchRequest, measure  # noqa: PLC0415
     from ciwm.bench.place import place_of  # noqa: PLC0415
     from ciwm.bench.plan import check_workloads  # noqa: PLC0415
+    from ciwm.launch.files import refuse_unwritable_folder  # noqa: PLC0415
 
     place = place_of(call.options["shard"], call.options["shards"])
+    if call.options["out"] is not None:
+        refuse_unwritable_folder(call.options["out"].absolute())  # not after two builds
     options, repository = call.options, call.repository
     base, head = repository.revision(base_name), repository.revision(head_name)
     source = repository.revision(options["workloads_from"] or head_name)

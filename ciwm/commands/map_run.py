@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ciwm.commands.map_site import built_site, place_of, say, work_tree_site, write
+from ciwm.commands.map_site import (
+    built_site,
+    place_of,
+    refuse_unwritable,
+    revision_of,
+    say,
+    work_tree_site,
+    write,
+)
 
 if TYPE_CHECKING:
     import threading
@@ -27,6 +35,7 @@ def run(options: dict[str, Any]) -> int:
     from ciwm.proc import stop_on_signals  # noqa: PLC0415
 
     place = place_of(options["config_file"])
+    _refuse_early(options)
     directory = Path(tempfile.mkdtemp(prefix="ciwm-map-"))
     try:
         with stop_on_signals() as stop:
@@ -42,6 +51,17 @@ def run(options: dict[str, Any]) -> int:
     return _told(found, options, place, interrupted=interrupted)
 
 
+def _refuse_early(options: dict[str, Any]) -> None:
+    """What would lose the map when it is made already: files that cannot be read or written."""
+    from ciwm.records import WorkloadMap, read_record  # noqa: PLC0415
+
+    if options["base"] is not None:
+        read_record(options["base"], WorkloadMap)
+    for name in ("out", "csv_file", "markdown"):
+        if options[name] is not None:
+            refuse_unwritable(options[name])
+
+
 def _request(
     place: Place, options: dict[str, Any], directory: Path, stop: threading.Event
 ) -> MapRequest:
@@ -51,6 +71,8 @@ def _request(
     target = options["target"] or place.config.map.target
     manifest = read_manifest(target) if target else None
     stages = _stages(options["only"], place)
+    if not options["rev"]:  # a revision may be older than some of its workloads
+        _refuse_missing(place, options, stages)
     if options["rev"]:
         site = built_site(place, options["rev"], directory, stop)
     else:
@@ -63,9 +85,18 @@ def _request(
         manifest=manifest,
         suggest=options["suggest"],
         repository=place.name,
-        revision=options["rev"] or place.revision,
+        revision=revision_of(place, options["rev"]),
         say=say,
     )
+
+
+def _refuse_missing(place: Place, options: dict[str, Any], stages: tuple[MapStage, ...]) -> None:
+    from ciwm.opmap.entries import refuse_missing  # noqa: PLC0415
+    from ciwm.opmap.mapping import INTERPRETER_STAGES  # noqa: PLC0415
+    from ciwm.opmap.subjects import subjects  # noqa: PLC0415
+
+    if not INTERPRETER_STAGES.issuperset(stages):
+        refuse_missing(subjects(place.config, tuple(options["workloads"]))[0], place.root)
 
 
 def _stages(stated: str | None, place: Place) -> tuple[MapStage, ...]:

@@ -92,6 +92,20 @@ def built_site(place: Place, rev: str, directory: Path, stop: threading.Event) -
     )
 
 
+def revision_of(place: Place, rev: str | None) -> str:
+    """The commit that is mapped: what a name stands for, else HEAD; empty without a repository."""
+    from ciwm.git import Repository  # noqa: PLC0415
+
+    return Repository.open(place.root).revision(rev).sha if rev else place.revision
+
+
+def refuse_unwritable(path: Path) -> None:
+    """Raise EnvironmentFailure for a file that could not be written later."""
+    from ciwm.launch.files import refuse_unwritable_folder  # noqa: PLC0415
+
+    refuse_unwritable_folder(path.absolute().parent)
+
+
 def write(path: Path | None, text: str) -> None:
     """Write a file that was asked for, all or nothing."""
     from ciwm.launch.files import make_folder, write_atomically  # noqa: PLC0415

@@ -6,12 +6,10 @@ import contextlib
 import errno
 import os
 import shutil
-from typing import TYPE_CHECKING
+import tempfile
+from pathlib import Path
 
 from ciwm.errors import EnvironmentFailure, UsageError
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _MENDS = {
@@ -64,6 +62,17 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise cannot_write(path, error) from error
+
+
+def refuse_unwritable_folder(folder: Path) -> None:
+    """Raise EnvironmentFailure for a folder in which nothing can be made; leaves none behind."""
+    there = next((one for one in (folder, *folder.parents) if one.exists()), folder)
+    if not there.is_dir():
+        raise cannot_write(folder, NotADirectoryError(errno.ENOTDIR, "Not a directory"))
+    try:  # the mode alone does not say: a file system may be read-only, or root's alone
+        Path(tempfile.mkdtemp(prefix=".ciwm-", dir=there)).rmdir()
+    except OSError as error:
+        raise cannot_write(folder, error) from error
 
 
 def cannot_write(path: Path, error: OSError) -> EnvironmentFailure:

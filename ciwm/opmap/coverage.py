@@ -10,7 +10,7 @@ from ciwm.opmap.observe import observe, observe_all
 from ciwm.opmap.queue import Needs, Step, entries, steps
 from ciwm.opmap.seen import Fact, said
 from ciwm.opmap.subjects import INTERPRETER
-from ciwm.opmap.support import UNSERVED, WORST, supports
+from ciwm.opmap.support import UNSERVED, WORST, kernel_supports, supports
 from ciwm.records.opmap import Blocked, ClassCount, Composite, Proof
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ class Coverage:
 
     composites: tuple[Composite, ...] = ()
     supports: tuple[OpSupport, ...] = ()
+    kernel_supports: tuple[OpSupport, ...] = ()
     coverage: tuple[ClassCount, ...] = ()
     queue: tuple[QueueEntry, ...] = ()
     blocked: tuple[Blocked, ...] = ()
@@ -54,6 +55,7 @@ def covered(making: Making, fallbacks: Sequence[WorkloadFallbacks] = ()) -> Cove
     return Coverage(
         composites=_composites(census or ghost),
         supports=found,
+        kernel_supports=_kernels(making, found),
         coverage=tuple(_counts(ghost, found)),
         queue=queue,
         blocked=_blocked(making),
@@ -76,6 +78,14 @@ def _facts(making: Making, seen: Mapping[str, SeenOps]) -> dict[str, Fact]:
     for line in observed.lines:
         facts[line["op"]] = replace(facts[line["op"]], inductor=line["inductor"])
     return facts
+
+
+def _kernels(making: Making, found: tuple[OpSupport, ...]) -> tuple[OpSupport, ...]:
+    manifest, census = making.request.manifest, making.ops("census")
+    if manifest is None or not found:
+        return ()
+    facts = {op: fact for each in census.values() for op, fact in each.facts.items()}
+    return kernel_supports(manifest, census, found, facts)
 
 
 def _compare_torch(making: Making) -> None:

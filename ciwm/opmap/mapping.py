@@ -70,6 +70,7 @@ def _written(making: Making, coverage: Coverage, on_device: dict[str, Any]) -> W
         ops=tuple(uses),
         composites=coverage.composites,
         supports=coverage.supports,
+        kernel_supports=coverage.kernel_supports,
         coverage=coverage.coverage,
         queue=coverage.queue,
         blocked=coverage.blocked,

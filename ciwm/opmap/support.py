@@ -123,6 +123,68 @@ def _throwing(case: Case, table: Mapping[str, ManifestRow]) -> Decision:
     return "hard-missing", "executed", f"no fallback helps: {why}"
 
 
+def kernel_supports(
+    manifest: Manifest,
+    census: Mapping[str, SeenOps],
+    found: tuple[OpSupport, ...],
+    facts: Mapping[str, Fact],
+) -> tuple[OpSupport, ...]:
+    """The support of the census's kernels that the target's own run reached by no such name.
+
+    A young backend is asked for `mm.out` where one with more kernels is asked for `mm`: its own
+    row decides where it is a kernel, else what the target reached under the same name.
+    """
+    table, known = manifest.table(), {one.op for one in found}
+    reached: dict[str, list[OpSupport]] = {}
+    for one in found:
+        reached.setdefault(_stem(one.op), []).append(one)
+    users: dict[str, list[str]] = {}
+    for name, each in census.items():
+        for op in each.kinds.keys() - known:
+            users.setdefault(op, []).append(name)
+    return tuple(
+        _by_name(
+            Case(op, table.get(op), throws=False, broken="", fact=facts.get(op, Fact())),
+            manifest,
+            reached.get(_stem(op), []),
+        ).model_copy(update={"workloads": tuple(sorted(users[op]))})
+        for op in sorted(users)
+    )
+
+
+def _by_name(case: Case, manifest: Manifest, reached: list[OpSupport]) -> OpSupport:
+    found, level, evidence = _decide(case, manifest, manifest.table())
+    if found == "native":
+        level, evidence = "registered", f"a kernel registered in {_file(case)}"
+    elif reached:
+        worst = min(reached, key=lambda one: WORST.index(one.support))
+        found, level = worst.support, worst.level
+        evidence = f"the target is asked for {worst.op} in its place: {worst.evidence}"
+    else:
+        level = "registered"
+        evidence = evidence.removeprefix("reached by the workload, and ")
+    return OpSupport(
+        op=case.op,
+        target=manifest.name,
+        support=found,
+        level=level,
+        evidence=evidence,
+        row=case.row.kind if case.row else "",
+        registered_at=_file(case),
+        has_decomposition=case.fact.decomposition,
+        has_meta=case.fact.meta,
+    )
+
+
+def _file(case: Case) -> str:
+    return case.row.registered_at if case.row else ""
+
+
+def _stem(op: str) -> str:
+    """`aten::add` of `aten::add.out`, `aten::add_.Tensor` and `aten::add.Tensor`."""
+    return op.partition(".")[0].rstrip("_")
+
+
 def _composites(
     manifest: Manifest, seen: Mapping[str, SeenOps], leaves: Mapping[str, OpSupport]
 ) -> Iterator[OpSupport]:

@@ -202,7 +202,11 @@ class Blocked(Record):
 
 
 class WorkloadMap(RecordFile):
-    """Everything one `ciwm map run` observed; parts that were not asked for are None or empty."""
+    """Everything one `ciwm map run` observed; parts that were not asked for are None or empty.
+
+    `supports` are of what the target's own run reached; `kernel_supports` of the other kernels in
+    `ops`, by their rows in its manifest and what it reached under the same name.
+    """
 
     provenance: Provenance
     stages: tuple[MapStage, ...] = ()
@@ -210,6 +214,7 @@ class WorkloadMap(RecordFile):
     ops: tuple[OpUse, ...] = ()
     composites: tuple[Composite, ...] = ()
     supports: tuple[OpSupport, ...] = ()
+    kernel_supports: tuple[OpSupport, ...] = ()
     coverage: tuple[ClassCount, ...] = ()
     queue: tuple[QueueEntry, ...] = ()
     blocked: tuple[Blocked, ...] = ()

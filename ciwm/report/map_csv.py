@@ -29,7 +29,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run what begin
 
 def map_csv(found: WorkloadMap) -> str:
     """The lines, sorted by workload and calls, with a header."""
-    served = {one.op: one for one in found.supports}
+    served = {one.op: one for one in (*found.kernel_supports, *found.supports)}
     queued = {kernel.op: entry.order for entry in found.queue for kernel in entry.kernels}
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

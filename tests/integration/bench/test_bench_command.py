@@ -126,6 +126,17 @@ def test_the_table_names_series_medians_ratio_and_the_next_step(
     assert run.plan.workloads_from.ref == "sync"
 
 
+def test_a_folder_that_cannot_be_made_is_told_before_anything_is_built(
+    two: Two, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (two.fork.path / "in-the-way").write_text("a file")
+    out = two.fork.path / "in-the-way" / "run"
+    assert ciwm(["bench", "main", "sync", "--out", str(out)]) == 4
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: cannot write {out}")
+    assert "build" not in told
+
+
 def test_json_prints_the_run_and_nothing_else(two: Two, capsys: pytest.CaptureFixture[str]) -> None:
     assert ciwm(["bench", "main", "sync", "--out", str(two.out), "--json"]) == 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from ciwm.cli import run
+from ciwm.commands.map_site import place_of, revision_of
 from ciwm.opmap.manifests import compact
 from ciwm.records import Manifest, MapDiff, WorkloadMap, parse_record, read_record
 from tests import map_examples as examples
@@ -117,6 +119,15 @@ def test_a_target_is_predicted_and_what_it_loses_ends_with_1(checkout: Path) -> 
     assert run(["map", "diff", "base.json", "map.json"]) == 0
 
 
+def test_a_named_revision_is_its_commit(checkout: Path) -> None:
+    assert revision_of(place_of(None), None) == ""  # no repository yet
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-C", str(checkout)]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "nets"]):
+        subprocess.run([*git, *words], check=True)
+    sha = subprocess.run([*git, "rev-parse", "HEAD"], check=True, capture_output=True, text=True)
+    assert {revision_of(place_of(None), rev) for rev in ("HEAD", None)} == {sha.stdout.strip()}
+
+
 def test_a_diff_as_json_is_the_record_and_nothing_else(
     checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -149,7 +160,12 @@ def test_a_backend_that_is_not_there_has_no_manifest(
 
 def test_the_shipped_cuda_manifest_serves_these_nets(checkout: Path) -> None:
     assert checkout
-    found = made("--target", "cuda", "--only", "ghost")
+    found = made("--target", "cuda", "--only", "census,ghost", "--csv", "ops.csv")
+    with (checkout / "ops.csv").open(newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == len(found.ops)
+    assert {line["support"] for line in lines if line["structural"] == "no"} == {"native"}
+    assert all(line["support"] and line["evidence"] for line in lines)
     leaves = [one for one in found.supports if one.calls]
     assert {one.support for one in leaves} == {"native"}
     assert any("is of torch 2.14.1+cu130" in warning for warning in found.warnings)
@@ -194,6 +210,34 @@ def test_unknown_names_are_told_with_what_there_is(
     assert "there are: intensity, census" in told
     assert "declared are: net" in told
     assert "shipped are: cuda" in told
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("nots.py:build", "workload net: there is no file nots.py"),
+        ("nets.py:built", "workload net: there is no built in nets.py"),
+    ],
+)
+def test_a_model_that_is_not_there_is_one_line_before_anything_runs(
+    checkout: Path, capsys: pytest.CaptureFixture[str], model: str, said: str
+) -> None:
+    (checkout / "ciwm.toml").write_text(CONFIG.replace("nets.py:build", model))
+    assert run(["map", "run", "--out", "map.json"]) == 2
+    told = capsys.readouterr().err.splitlines()
+    assert [line for line in told if not line.startswith("hint:")] == [f"error: {said}"]
+
+
+@pytest.mark.parametrize("option", ["--base", "--out", "--csv", "--markdown"])
+def test_a_path_that_will_not_do_is_told_before_anything_runs(
+    checkout: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    assert checkout
+    assert run(["map", "run", option, "nets.py/in-the-way"]) in {2, 4}
+    told = capsys.readouterr().err.splitlines()
+    assert [line for line in told if not line.startswith("hint:")] == told[:1]
+    assert told[0].startswith("error:")
+    assert "nets.py" in told[0]
 
 
 @pytest.mark.heavy

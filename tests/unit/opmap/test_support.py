@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ciwm.opmap.seen import Fact, SeenOps
-from ciwm.opmap.support import supports
+from ciwm.opmap.support import kernel_supports, supports
 from tests.map_examples import manifest
 
 if TYPE_CHECKING:
@@ -110,3 +110,24 @@ def test_calls_and_users_are_summed_over_workloads() -> None:
     both = {"a": seen("aten::mm.out", kind="N"), "b": seen("aten::mm.out", kind="N")}
     (found,) = supports(manifest(), both, {})
     assert (found.calls, found.workloads) == (4, ("a", "b"))
+
+
+def test_a_kernel_of_the_census_has_the_class_of_what_the_target_is_asked_for_in_its_place() -> (
+    None
+):
+    rows = {
+        "kernel": {"RegisterNPU.cpp": ("mm", "add.out")},
+        "backend fallback": {"": ("cumsum", "sort.out")},
+    }
+    device = manifest(rows=rows, fallback_files=())
+    found = supports(device, {"w": seen("aten::mm", "aten::cumsum")}, {})
+    asked = {"w": seen("aten::mm", "aten::mm.out", "aten::cumsum.out"), "v": seen("aten::add.out")}
+    others = kernel_supports(device, {**asked, "u": seen("aten::sort.out", "aten::erf")}, found, {})
+    assert {one.op: (one.support, one.level, one.workloads) for one in others} == {
+        "aten::mm.out": ("native", "traced", ("w",)),  # no kernel of its own, but mm has one
+        "aten::cumsum.out": ("fallback", "traced", ("w",)),
+        "aten::add.out": ("native", "registered", ("v",)),
+        "aten::sort.out": ("fallback", "registered", ("u",)),
+        "aten::erf": ("must-write", "registered", ("u",)),
+    }
+    assert "reached" not in next(one.evidence for one in others if one.op == "aten::erf")
