@@ -73,11 +73,11 @@ class Fork:
         done = subprocess.run(command, cwd=self.path, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
-    def ci(self, base: str, head: str) -> tuple[int, BumpReport, str]:
+    def ci(self, base: str, head: str, *options: str) -> tuple[int, BumpReport, str]:
         """The exit code, the report and the comment of a bump."""
         out = self.path.parent / f"out-{head[:8]}"
         asked = ["ci", "--base", base, "--head", head, "--no-fetch", "--no-publish"]
-        code = run([*asked, "--out", str(out)])
+        code = run([*asked, "--out", str(out), *options])
         release_builds()
         report = read_record(out / "report.json", BumpReport)
         return code, report, (out / "comment.md").read_text()
@@ -113,6 +113,23 @@ def test_a_bump_that_sends_an_operator_to_the_cpu_is_blocked_by_name(fork: Fork)
     assert "aten::cumsum.out is newly needed by net" in comment.splitlines()[0]
     maps = [read_record(path, WorkloadMap) for path in out_maps(fork, head)]
     assert [each.provenance.revision for each in maps] == [base, head]
+
+
+def test_the_map_alone_is_made_where_it_is_asked_for(fork: Fork) -> None:
+    config = CONFIG.replace("enabled = true\n", "")
+    base, head = fork.commit(NATIVE, config), fork.commit(FALLEN, config)
+    code, report, _ = fork.ci(base, head, "--only", "map")
+    assert code == 1
+    assert report.map_diff is not None
+    assert report.map_diff.blocks
+    stages = {stage.name: stage.status for stage in report.stages}
+    assert stages == {
+        "sync": "skipped",
+        "build": "done",
+        "map": "done",
+        "bench": "skipped",
+        "gate": "skipped",
+    }
 
 
 @pytest.mark.heavy
