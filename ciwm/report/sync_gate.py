@@ -23,8 +23,10 @@ def rating_line(report: SyncReport) -> str:
     rating = report.rating
     if rating is None or rating.level is None:
         return ""
-    unknown = f"; left out, as not known: {len(rating.unknown)}" if rating.unknown else ""
-    return f"{'; '.join(rating.reasons)}{unknown}"
+    few = [sentence for sentence in rating.unknown if ": not counted" in sentence]
+    unknown = len(rating.unknown) - len(few)
+    left_out = [f"left out, as not known: {unknown}"] if unknown else []
+    return "; ".join((*rating.reasons, *few, *left_out))
 
 
 def gate_lines(report: SyncReport) -> list[str]:

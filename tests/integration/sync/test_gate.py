@@ -222,6 +222,7 @@ def test_one_past_sync_makes_no_share_of_conflicts(fork: Scene, ciwm: Ciwm) -> N
     told = "% of past syncs with a conflict: not counted, 1 replayed and it takes 5"
     assert told in rating["unknown"]
     assert rating["level"] == "low"
+    assert told in " ".join(ciwm(fork.path, "--history").out.split()), "it is said on the page"
 
 
 def test_five_past_syncs_do(fork: Scene, ciwm: Ciwm) -> None:
