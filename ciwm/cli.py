@@ -107,7 +107,8 @@ def run(arguments: Sequence[str]) -> int:
         if output.failure is None:
             return code
         words = output.failure.strerror or output.failure
-        hint = "make room where it goes, or give another place"
+        full = output.failure.errno in (errno.ENOSPC, errno.EDQUOT)
+        hint = f"{'make room where it goes, or ' if full else ''}give another place"
         return _fail(
             f"cannot write standard output: {words}", hint, ENVIRONMENT, as_json=False, debug=debug
         )

@@ -66,7 +66,7 @@ class RatingConfig(Section):
     conflicts: Levels = Levels(medium=1, high=10)
     """Files in conflict."""
     conflict_pct: Levels = Levels(medium=30, high=70)
-    """Past syncs with a conflict, in percent."""
+    """Past syncs with a conflict, in percent; not counted below five that were replayed."""
     behind_days: Levels = Levels(medium=14, high=60)
     """Days behind."""
     unmerged_pct: Levels = Levels(medium=40, high=75)

@@ -46,12 +46,13 @@ case ${CIWM_COMMAND:-ci} in
   ci) arguments=(ci) ;;
   sync-report) arguments=(ci --only sync) ;;
   bench) arguments=(ci --only bench) ;;
+  map) arguments=(ci --only map) ;;
   publish) arguments=(publish) ;;
   bump-preview) arguments=(bump-preview) ;;
   merge) arguments=(merge) ;;
   publish-preview) arguments=(publish --issue) ;;
   respond) arguments=(respond) ;;
-  *) fail "no such command: the input command is ci, sync-report, bench, publish, bump-preview, publish-preview, merge or respond" ;;
+  *) fail "no such command: the input command is ci, sync-report, bench, map, publish, bump-preview, publish-preview, merge or respond" ;;
 esac
 
 executable=${CIWM_EXECUTABLE:-}

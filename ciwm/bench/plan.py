@@ -100,7 +100,7 @@ def make_plan(request: BenchRequest) -> tuple[Plan, tuple[str, ...]]:
         touched_workloads=tuple(
             one.id
             for one in workloads
-            if source.edited(one, changed) or _redeclared(one, request.base_config)
+            if changed and (source.edited(one, changed) or _redeclared(one, request.base_config))
         ),
         gone=_gone(request),
         added=_added(request),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
-from ciwm.config import Config
+from ciwm.config import Config, WorkloadConfig
 from ciwm.errors import BuildError, EnvironmentFailure, IncomparableError, UsageError
 from ciwm.launch.builds import hold_build
 from ciwm.records import BuildRecord, Environment, RecordFile, Revision
@@ -123,11 +123,16 @@ def refuse_changes(
 def _refuse_other_config(old: Asked, config: Config) -> None:
     if config.build != old.config.build:
         raise UsageError("[build] changed since this run was begun", "start a new run")
-    now = {workload.id: workload for workload in config.workload}
+    now = {workload.id: _whole(workload) for workload in config.workload}
     for workload in old.config.workload:
         if old.only and workload.id not in old.only:
             continue
-        if now.get(workload.id) != workload:
+        if now.get(workload.id) != _whole(workload):
             raise UsageError(
                 f"workload {workload.id} changed since this run was begun", "start a new run"
             )
+
+
+def _whole(workload: WorkloadConfig) -> WorkloadConfig:
+    """A workload with the metrics it has by default written out, as `ciwm ci` saves it."""
+    return workload.model_copy(update={"metrics": workload.declared_metrics})

@@ -108,11 +108,10 @@ def _show(report: BumpReport, directory: Path, *, as_json: bool) -> None:
     if as_json:
         click.echo(report.to_json(), nl=False)
         return
-    from rich.console import Console  # noqa: PLC0415
-
+    from ciwm.commands.options import wide_console  # noqa: PLC0415
     from ciwm.report.bump_text import show_bump  # noqa: PLC0415
 
-    show_bump(report, Console())
+    show_bump(report, wide_console())
     _say(f"records: {directory}")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ciwm.errors import INTERRUPTED, CiwmError
+from ciwm.errors import INTERRUPTED, CiwmError, ConfigError
 
 if TYPE_CHECKING:
     import threading
@@ -47,8 +47,9 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option(
     "--only",
     envvar="CIWM_ONLY",
-    type=click.Choice(["sync", "bench"]),
-    help="What upstream costs, or builds and benchmark; in a comment and a check of its own.",
+    type=click.Choice(["sync", "bench", "map"]),
+    help="What upstream costs, builds and benchmark, or builds and workload map; in a comment and "
+    "a check of its own.",
 )
 @click.option(
     "--publish/--no-publish",
@@ -152,9 +153,9 @@ def _told(asked: Asked, event: Event | None, runner: Runner, stop: threading.Eve
         job = Job(Repository.open(Path.cwd()), event, asked, _token(), _say)
         bump = bump_of(job)
     except CiwmError as error:
-        if event is None:
+        if event is None and not isinstance(error, ConfigError):
             raise
-        return _not_begun(error, event)
+        return _not_begun(error, event, asked)
 
     @contextmanager
     def fold(title: str) -> Iterator[None]:
@@ -178,18 +179,26 @@ def _nothing(event: Event) -> BumpReport:
     return nothing_to_compare(why, repository=event.repository, run_url=event.run_url)
 
 
-def _not_begun(error: CiwmError, event: Event) -> BumpReport:
+def _not_begun(error: CiwmError, event: Event | None, asked: Asked) -> BumpReport:
+    from ciwm.story.saving import save  # noqa: PLC0415
     from ciwm.story.unmeasured import could_not_begin  # noqa: PLC0415
 
-    pull = event.pull_request
-    return could_not_begin(
-        error,
-        event.name.replace("_", " "),
-        repository=event.repository,
-        pull_request=pull.number if pull else None,
-        check_sha=pull.head_sha if pull else event.after,
-        run_url=event.run_url,
-    )
+    if event is None:
+        report = could_not_begin(error, repository=Path.cwd().name)
+    else:
+        pull = event.pull_request
+        report = could_not_begin(
+            error,
+            event.name.replace("_", " "),
+            repository=event.repository,
+            pull_request=pull.number if pull else None,
+            check_sha=pull.head_sha if pull else event.after,
+            run_url=event.run_url,
+        )
+    unsaved = save(asked.directory / "report.json", report.to_json())
+    if unsaved:
+        _say(f"warning: {unsaved}")
+    return report
 
 
 def _publish(
@@ -253,11 +262,10 @@ def _show(report: BumpReport, directory: Path, *, as_json: bool) -> None:
     if as_json:
         click.echo(report.to_json(), nl=False)
         return
-    from rich.console import Console  # noqa: PLC0415
-
+    from ciwm.commands.options import wide_console  # noqa: PLC0415
     from ciwm.report.bump_text import show_bump  # noqa: PLC0415
 
-    show_bump(report, Console())
+    show_bump(report, wide_console())
     _say(f"records: {directory} (report.json, comment.md)")
     if report.exit_code == INTERRUPTED and report.run_file is not None:
         _say(f"to go on: ciwm bench --resume {directory / 'run'}")

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from ciwm.config import Config, GateConfig, MetricConfig
     from ciwm.records import Run, Verdict
 
-_LOG_WIDTH = 120
 DOUBT = click.Choice(["warn", "fail"])
 
 
@@ -227,9 +226,7 @@ def _print(verdict: Verdict, *, as_json: bool, markdown: bool) -> None:
 
         click.echo(verdict_section(verdict), nl=False)
     else:
-        from rich.console import Console  # noqa: PLC0415
-
+        from ciwm.commands.options import wide_console  # noqa: PLC0415
         from ciwm.report.verdict_text import show_verdict  # noqa: PLC0415
 
-        console = Console()
-        show_verdict(verdict, console if console.is_terminal else Console(width=_LOG_WIDTH))
+        show_verdict(verdict, wide_console())

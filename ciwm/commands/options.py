@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 CONFIG = click.option(
     "--config",
@@ -13,6 +17,16 @@ CONFIG = click.option(
     type=click.Path(dir_okay=False, path_type=Path),
     help="Configuration file [default: ciwm.toml or pyproject.toml of the checkout].",
 )
+
+_LOG_WIDTH = 120
+
+
+def wide_console() -> Console:
+    """Standard output as rich prints to it: in a log, which has no width, tables are not folded."""
+    from rich.console import Console  # noqa: PLC0415  slow to import
+
+    console = Console()
+    return console if console.is_terminal else Console(width=_LOG_WIDTH)
 
 
 def refuse_both(*, as_json: bool, markdown: bool) -> None:

@@ -11,6 +11,14 @@ from pathlib import Path
 
 from ciwm.errors import EnvironmentFailure, UsageError
 
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_MENDS = {
+    errno.EACCES: "give yourself the right to write there, or choose",
+    errno.EPERM: "give yourself the right to write there, or choose",
+    errno.ENOTDIR: "a file is where a folder should be: move it, or choose",
+    errno.EEXIST: "a file is where a folder should be: move it, or choose",
+}
+
 
 def write_atomically(path: Path, text: str) -> None:
     """Replace a file by a text, all or nothing; raises EnvironmentFailure naming path and space."""
@@ -68,10 +76,12 @@ def refuse_unwritable_folder(folder: Path) -> None:
 
 
 def cannot_write(path: Path, error: OSError) -> EnvironmentFailure:
-    """The failure to write a path, with the space that is left where it should have gone."""
+    """The failure to write a path; of a full disk, with the space that is left there."""
+    full = error.errno in _FULL
+    mend = "make room, or choose" if full else _MENDS.get(error.errno or 0, "choose")
     return EnvironmentFailure(
-        f"cannot write {path}: {error.strerror or error} ({_free(path)})",
-        "what was written before is still readable; make room, or choose another place by --out",
+        f"cannot write {path}: {error.strerror or error}{f' ({_free(path)})' if full else ''}",
+        f"what was written before is still readable; {mend} another place by --out",
     )
 
 

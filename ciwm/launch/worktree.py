@@ -224,6 +224,8 @@ def _lfs_object(source: Source, identity: str) -> Path:
 
 def _explained(error: GitError, repository: Repository, sha: str, directory: Path) -> BuildError:
     message = f"cannot check out {sha[:12]}: {error.message}"
+    if "Permission denied" in error.message:
+        return BuildError(message, "set CIWM_CACHE_DIR to a folder we may write to")
     if WRITE_FAILED.search(error.message):
         free_mib = shutil.disk_usage(directory).free / 2**20
         return BuildError(

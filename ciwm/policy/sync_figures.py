@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+FEWEST_SYNCS = 5  # replayed, of which a share says something
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -14,7 +16,7 @@ class Figure(NamedTuple):
     """A figure with its unit; no value where it was not measured.
 
     It `fits` where it has a meaning for this style of downstream. `at_least` so much where contents
-    are missing: no budget is kept then.
+    are missing: no budget is kept then. `unknown` says what stands in for a value.
     """
 
     name: str
@@ -23,12 +25,13 @@ class Figure(NamedTuple):
     value: float | None
     fits: bool = True
     at_least: bool = False
+    unknown: str = "not known"
 
     @property
     def told(self) -> str:
         """The figure in words."""
         if self.value is None:
-            return f"{self.unit} {self.title}: not known"
+            return f"{self.unit} {self.title}: {self.unknown}"
         unit = _ONE.get(self.unit, self.unit) if self.value == 1 else self.unit
         lower = "for want of contents, at least " if self.at_least else ""
         return f"{lower}{plain(self.value)} {unit} {self.title}"
@@ -83,6 +86,7 @@ def figures(report: SyncReport) -> Mapping[str, Figure]:
             value,
             style in _ONLY_FOR.get(name, (style,)),
             report.partial and name in _FROM_CONTENTS,
+            _too_few(report) if name == "conflict_pct" and report.syncs else "not known",
         )
         for name, value in values.items()
     }
@@ -101,11 +105,15 @@ def _failing(report: SyncReport) -> float | None:
 
 
 def _conflict_pct(report: SyncReport) -> float | None:
-    """Of the past syncs that were replayed."""
-    if not report.syncs:
+    """Of the past syncs that were replayed, where they are enough."""
+    if len(report.syncs) < FEWEST_SYNCS:
         return None
     conflicts = len([sync for sync in report.syncs if sync.kind == "conflict"])
     return 100 * conflicts / len(report.syncs)
+
+
+def _too_few(report: SyncReport) -> str:
+    return f"not counted, {len(report.syncs)} replayed and it takes {FEWEST_SYNCS}"
 
 
 def _unmerged_pct(report: SyncReport) -> float | None:

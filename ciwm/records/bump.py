@@ -39,7 +39,7 @@ class BumpReport(RecordFile):
 
     `sync` is the sync cost at head (what is left after the bump), `sync_base` the one at base
     (what the bump pays for). `trust` is set by a trusted job that posts an untrusted one's report.
-    `closing` are waivers of the base that should go.
+    `closing` are waivers of the base that should go. With `warnings` it is no success.
     """
 
     generated_at: AwareDatetime
@@ -67,3 +67,4 @@ class BumpReport(RecordFile):
     coverage: Coverage | None = None
     trends: tuple[Trend, ...] = ()
     closing: tuple[Closing, ...] = ()
+    warnings: tuple[str, ...] = ()

@@ -181,10 +181,11 @@ class Hit(Record):
 class Culprit(Record):
     """An upstream main-line commit with which the number of conflicting files rises.
 
-    `files` are those that came into conflict with it, under later names too; not all of them need
-    conflict at the tip still. With `span` above 1 the search ran out of time: it is one of the
-    `span` commits up to this one. `url` leads to its pull request, or else to the commit; `hits`
-    is None where there was no time to look, or contents that are missing stood in the way.
+    `files` are those that came into conflict with it, under later names too (`later_names` are the
+    same files once more); not all of them need conflict at the tip still. With `span` above 1 the
+    search ran out of time: it is one of the `span` commits up to this one. `url` leads to its pull
+    request, or else to the commit; `hits` is None where there was no time to look, or contents that
+    are missing stood in the way.
     """
 
     sha: str
@@ -194,6 +195,12 @@ class Culprit(Record):
     span: int = 1
     url: str | None = None
     hits: tuple[Hit, ...] | None = None
+    later_names: tuple[str, ...] = ()
+
+    @property
+    def file_count(self) -> int:
+        """Files, each counted once whatever its names."""
+        return len(self.files) - len(self.later_names)
 
 
 class Scan(Record):

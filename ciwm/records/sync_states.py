@@ -14,7 +14,9 @@ class CommitsByState(Record):
 
     `upstreamed`: upstream has the same patch. `likely_upstreamed`: upstream merged the pull request
     it names, or upstream's files hold at least 90 % of the lines it added (never subtracted from
-    what is carried). `dead`: nothing it changed is left in the net difference. `live`: the rest.
+    what is carried). `dead`: taken back or overwritten: no line of it is left, and each file it
+    touched is as at the merge base (and no live commit touched it), or has no word that it brought.
+    `live`: the rest, also what a merge or a later commit rewrote, which `evidence` says.
     """
 
     upstreamed: int

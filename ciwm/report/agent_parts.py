@@ -9,7 +9,7 @@ from ciwm.report.detail import Detail, more, name, shortened, shortened_lines
 from ciwm.report.escape import code, fenced
 from ciwm.report.figures import plural
 from ciwm.report.sync_patches import fit_words
-from ciwm.report.sync_states import droppable
+from ciwm.report.sync_states import MEANING, droppable
 from ciwm.report.sync_words import scanned
 
 if TYPE_CHECKING:
@@ -170,7 +170,8 @@ def carried_part(report: SyncReport, detail: Detail) -> str:
     lines = [_commit(commit) for commit in [*going, *rest][: detail.items]]
     total = carried.commits + len(carried.upstreamed)
     left = more(len(lines), total, "commits").strip() if lines else ""
-    return part("Carried commits, those that may be dropped first", [*lines, left])
+    told = [MEANING, ""] if carried.commits_by_state and lines else []
+    return part("Carried commits, those that may be dropped first", [*told, *lines, left])
 
 
 def _commit(commit: CarriedCommit) -> str:

@@ -35,7 +35,7 @@ def _fork(report: SyncReport) -> list[str]:
             f"Resolve {plural(conflicts.count, 'file')} ({plural(conflicts.hunks, 'hunk')}) and "
             "change nothing outside of the conflicts in the merge commit."
         )
-    if conflicts.first is not None:
+    if conflicts.first is not None and conflicts.first.index:  # 0: that is the merge base
         tasks.append(f"Without a conflict it goes up to {name(conflicts.first.clean_up_to)}.")
     return tasks
 

@@ -22,7 +22,7 @@ def not_blocking(report: BumpReport) -> str:
         told = [_unclear(report), _mapped(report), brought_in(report.sync, report.sync_base)]
     else:
         told = []
-    told += [_not_kept(report), forecast(report.sync, report.sync_base)]
+    told += [*report.warnings, _not_kept(report), forecast(report.sync, report.sync_base)]
     return "; ".join(f"{part[0].lower()}{part[1:]}" for part in told if part)
 
 

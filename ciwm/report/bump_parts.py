@@ -162,7 +162,11 @@ def _times(report: BumpReport) -> str:
         for stage in report.stages[:_STAGES]
         if stage.status != "skipped"
     ]
-    skipped = [stage.name for stage in report.stages[:_STAGES] if stage.status == "skipped"]
+    skipped = [
+        f"{stage.name} ({words(stage.message)})" if stage.message else stage.name
+        for stage in report.stages[:_STAGES]
+        if stage.status == "skipped"
+    ]
     if skipped:
         told.append(f"skipped: {', '.join(skipped)}")
     return f"Stages: {', '.join(told)}." if told else ""
@@ -174,6 +178,8 @@ def _repeat(report: BumpReport) -> str:
     commands: list[list[str]] = []
     if shas:
         commands.append(["git fetch origin", *shas])
+        if report.head is not None:  # what follows reads the checkout's ciwm.toml
+            commands.append(["git checkout --detach", report.head.sha])
     if report.sync is not None:
         commands.append(["ciwm sync-report", report.sync.upstream.ref])
     if len(shas) > 1 and report.builds:

@@ -32,7 +32,7 @@ def sync_part(head: SyncReport, base: SyncReport | None, detail: Detail) -> str:
     parts = (
         _costs(head, base),
         gate_section(head),
-        _against(head, brought),
+        " ".join((_against(head, brought), *_side(faced, head, base))),
         sync_details(faced, detail),
     )
     if _is_calm(head) and not brought:
@@ -76,6 +76,13 @@ def _against(head: SyncReport, brought: int) -> str:
     if brought:
         told += f" This change brings in {plural(brought, 'upstream commit')}."
     return told
+
+
+def _side(faced: SyncReport, head: SyncReport, base: SyncReport | None) -> tuple[str, ...]:
+    """Which side the lists are of, where there are two."""
+    if base is None:
+        return ()
+    return (f"The lists below are of {'head (after)' if faced is head else 'base (before)'}.",)
 
 
 def _cells(sync: SyncReport) -> tuple[str, ...]:

@@ -146,11 +146,17 @@ def _stopped(stages: Sequence[Stage], sync: SyncReport | None = None) -> str:
     return ", ".join(
         "the cost of syncing is over its budget"
         if over and (stage.name, stage.status) == ("sync", "failed")
-        else f"{stage_words(stage.name)} {words[stage.status]}"
+        else f"{stage_words(stage.name)} {words[stage.status]}{_why(stage)}"
         for stage in stages
         if stage.status in words
         and (stage.name, stage.status) not in (("build", "failed"), ("store", "failed"))
     )
+
+
+def _why(stage: Stage) -> str:
+    """Why there is no sync cost: its reason is one line, and nothing else tells it."""
+    told = (stage.name, stage.status) == ("sync", "failed") and stage.message
+    return f" ({short(stage.message, 120)})" if told else ""
 
 
 def _judged(verdict: Verdict | None) -> str:

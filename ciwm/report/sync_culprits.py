@@ -21,7 +21,7 @@ def culprits(conflicts: Conflicts, detail: Detail) -> str:
         (
             name(culprit.sha[:12]),
             _pull_request(culprit),
-            f"{len(culprit.files):,}",
+            f"{culprit.file_count:,}",
             words(authors_hit(culprit), 100),
             words(culprit.subject, 120),
         )

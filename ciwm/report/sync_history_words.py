@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
 HORIZON_TITLES = ("Merging", "Upstream commits", "Chance of conflict", "Files", "Lines by hand")
 
+_BY_HAND = (
+    "Lines by hand: lines added and removed by which the recorded merge differs from git's "
+    "automatic one, conflict markers included."
+)
+
 
 def history_sentences(history: SyncHistory) -> list[str]:
     """What past syncs took, how often they come, and what is wrong with some."""
@@ -39,7 +44,8 @@ def _replayed(history: SyncHistory) -> list[str]:
             f"{plural(history.total, 'past sync')}{some}: {conflicting}, {history.clean:,} clean, "
             f"{history.evil:,} edited though nothing conflicted; "
             f"median {history.hand_lines_median or 0:g} lines by hand."
-        )
+        ),
+        _BY_HAND,
     ]
 
 

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from ciwm.records.sync import Carried, CarriedCommit, SyncReport
 
 TITLE = "Carried commits that a rebase may drop"
+MEANING = (
+    "live: still carried, or rewritten by a merge or a later commit; likely upstream: evidence, no "
+    "proof; dead: taken back or overwritten, no line or word of it is left. Look before you drop: "
+    "only `upstream` (the same patch) is proved."
+)
 SHOWN = 12
 _NAMES = {"likely_upstreamed": "likely upstream", "dead": "dead", "upstreamed": "upstream"}
 
@@ -61,6 +66,7 @@ def state_section(carried: Carried | None, detail: Detail) -> str:
     ]
     return folded(
         f"{TITLE}: {number:,}",
+        MEANING,
         table(("Commit", "State", "Subject", "Evidence"), rows),
         more(len(shown), number, "commits").strip(),
     )
@@ -80,6 +86,7 @@ def show_states(carried: Carried | None, console: Console) -> None:
         for commit in shown
     ]
     show_table(TITLE, ("commit", "state", "subject and evidence"), rows, console)
+    console.print(Text(MEANING.replace("`", ""), style="dim"))
     if number > len(shown):
         left = plural(number - len(shown), "more commit")
         console.print(Text(f"and {left} (--json has them)", style="dim"))

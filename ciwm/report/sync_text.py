@@ -97,7 +97,7 @@ def _show_culprits(conflicts: Conflicts, console: Console) -> None:
         (
             culprit.sha[:12],
             f"#{culprit.pr}" if culprit.pr else "",
-            str(len(culprit.files)),
+            str(culprit.file_count),
             shortened(authors_hit(culprit), AUTHORS_LENGTH),
             shortened(culprit.subject, SUBJECT_LENGTH),
         )

@@ -114,7 +114,9 @@ def scanned(conflicts: Conflicts, quote: Callable[[str], str] = str) -> list[str
     if scan is None:
         return []
     sentences = []
-    if first is not None:
+    if first is not None and first.index == 0:
+        sentences.append(f"The first upstream commit, {quote(first.sha[:12])}, already conflicts.")
+    elif first is not None:
         sentences.append(
             f"You can merge up to {quote(first.clean_up_to[:12])} cleanly today "
             f"({first.index} of {plural(scan.total, 'main-line commit')}); "

@@ -41,7 +41,8 @@ def show_verdict(verdict: Verdict, console: Console) -> None:
         console.print(_table(rows[:_ROWS]))
     if len(rows) > _ROWS:
         console.print(f"... and {plural(len(rows) - _ROWS, 'series')} more, none worse than these")
-    for row in rows[:_ROWS]:
+    told_last = len(rows) == 1 and rows[0].reason in verdict.reason
+    for row in () if told_last else rows[:_ROWS]:
         if row.outcome not in QUIET or needs_words(row):
             _say(console, f"{row.outcome}: {row.reason}")
     for text in rank_text(verdict.devices):

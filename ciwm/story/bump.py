@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ciwm.records.run import Run
     from ciwm.waivers import Waiver
 
-Part = Literal["sync", "bench"]
+Part = Literal["sync", "bench", "map"]
 
 
 @dataclass(frozen=True)
@@ -27,11 +27,12 @@ class Bump:
     `base_config` builds the base and holds the gate's policy; `config` builds the head and
     declares the workloads: a pull request may not loosen its own gate. `keep` puts the run into
     the store and says where; None where the job is not trusted to. `waivers` are base's too.
-    `only` one part may be asked for: what upstream costs, or the builds and their benchmark.
+    `only` one part may be asked for: what upstream costs, the builds and their benchmark, or
+    the builds and their workload map.
     `history` gives the kept runs of a machine (its fingerprint) on the way to base.
     Coverage files that are named here take the place of those that [coverage] names.
     `first` is the run of an earlier job, which this one's is to confirm. `place` is this job's in a
-    matrix whose runs are merged.
+    matrix whose runs are merged. With `warnings` the check is neutral at best.
     """
 
     repository: Repository
@@ -56,3 +57,4 @@ class Bump:
     coverage_head: tuple[Path, ...] = ()
     first: Run | None = None
     place: Place = NO_MATRIX
+    warnings: tuple[str, ...] = ()

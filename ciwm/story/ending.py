@@ -38,11 +38,14 @@ def exit_code_of(
 
 
 def conclusion_of(
-    verdict: Verdict | None, exit_code: int, map_diff: MapDiff | None = None
+    verdict: Verdict | None,
+    exit_code: int,
+    map_diff: MapDiff | None = None,
+    warnings: Sequence[str] = (),
 ) -> CheckConclusion:
     """What the check says; what could not be measured is never a success.
 
-    A loss of the map that does not block is neutral.
+    A loss of the map that does not block is neutral, and so is what was warned of.
     """
     from ciwm.policy import conclusion  # noqa: PLC0415
 
@@ -50,7 +53,7 @@ def conclusion_of(
         return "failure"
     found = conclusion(verdict) if verdict else "success"
     lost = map_diff is not None and any(change.lost for change in map_diff.changes)
-    return "neutral" if lost and found == "success" else found
+    return "neutral" if (lost or warnings) and found == "success" else found
 
 
 def _head_does_not_build(builds: Sequence[BuildRecord]) -> bool:

@@ -1,7 +1,7 @@
 """The files that decide how a bump is judged, as a commit holds them.
 
-A file that is there and cannot be read is an error: taking it for absent would hand the policy of
-the base to the head.
+A file that is there and cannot be read is an error, never taken for absent: that would hand the
+policy of the base to the head and tell nobody.
 """
 
 from __future__ import annotations

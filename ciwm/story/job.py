@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ciwm.bench.place import NO_MATRIX, Place
@@ -71,6 +71,7 @@ class Job:
     asked: Asked
     token: str | None
     say: Callable[[str], None]
+    warnings: list[str] = field(default_factory=list)  # what the report says at its head
 
 
 def bump_of(job: Job) -> Bump:
@@ -84,7 +85,7 @@ def bump_of(job: Job) -> Bump:
         f"({compared.base.sha[:12]} -> {compared.head.sha[:12]})"
     )
     upstream = _upstream(job, config)
-    if asked.fetch and asked.only != "bench" and upstream.ref is not None:
+    if asked.fetch and asked.only in (None, "sync") and upstream.ref is not None:
         _fill(job, compared, upstream.ref, config)
     return Bump(
         repository=job.repository,
@@ -110,6 +111,7 @@ def bump_of(job: Job) -> Bump:
         # the branch as it is now: a waiver merged meanwhile counts for a job that is run again
         waivers=waivers_at(_reading(job), tip or compared.base.sha),
         place=asked.place,
+        warnings=tuple(job.warnings),
     )
 
 
@@ -172,7 +174,9 @@ def _implied(repository: Repository, event: Event | None) -> Compared:
 def _configs(job: Job, compared: Compared) -> tuple[Config, Config]:
     """The head's configuration, and the base's with the policy that was asked for."""
     config, base = _read_configs(job, compared)
-    if base is None:
+    if base is None and job.warnings:
+        base = config
+    elif base is None:
         job.say(_NO_CONFIGURATION if config == Config() else _HEADS_POLICY)
         base = config
     gate = base.gate.model_copy(update=job.asked.policy)
@@ -189,8 +193,7 @@ def _read_configs(job: Job, compared: Compared) -> tuple[Config, Config | None]:
             config = read_config(job.asked.config)
             return config, config
         names = (inside,)
-    repository = _reading(job)
-    head, base = (config_at(repository, side.sha, names) for side in (compared.head, compared.base))
+    head, base = _heads_config(job, compared, names), _bases_config(job, compared, names)
     if job.asked.config is None:
         return head or find_config(job.repository.path), base
     if head is None and base is None:
@@ -199,6 +202,24 @@ def _read_configs(job: Job, compared: Compared) -> tuple[Config, Config | None]:
             "a file of the repository is read from its commits: commit it, or keep it elsewhere",
         )
     return head or Config(), base
+
+
+def _heads_config(job: Job, compared: Compared, names: Sequence[str]) -> Config | None:
+    try:
+        return config_at(_reading(job), compared.head.sha, names)
+    except ConfigError as error:
+        mend = f"mend head's configuration{f' ({error.hint})' if error.hint else ''}"
+        raise ConfigError(f"head's {error.message}", mend) from error
+
+
+def _bases_config(job: Job, compared: Compared, names: Sequence[str]) -> Config | None:
+    """What base declares; one that is wrong is told, so that the change that mends it can pass."""
+    try:
+        return config_at(_reading(job), compared.base.sha, names)
+    except ConfigError as error:
+        job.warnings.append(f"base's {error.message}; head's configuration counts, this once")
+        job.say(f"warning: {job.warnings[-1]}")
+        return None
 
 
 def _reading(job: Job) -> Repository:

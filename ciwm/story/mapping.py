@@ -21,8 +21,8 @@ SHOWN = 500  # changes that a report carries; the maps beside it have all
 
 
 def is_mapped(bump: Bump, builds: Sequence[BuildRecord]) -> bool:
-    """Whether a side enables the map, and both sides are built."""
-    enabled = bump.config.map.enabled or bump.base_config.map.enabled
+    """Whether a side enables the map, or it alone is asked for, and both sides are built."""
+    enabled = bump.config.map.enabled or bump.base_config.map.enabled or bump.only == "map"
     return enabled and len(builds) == 2 and all(build.ok for build in builds)  # noqa: PLR2004
 
 

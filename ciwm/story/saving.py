@@ -26,7 +26,7 @@ def unsaved_stages(why: str) -> tuple[Stage, ...]:
     """What the story says of records that are not on disk; nothing where all are."""
     if not why:
         return ()
-    hint = "make room, or choose another place by --out"
+    hint = "mend what keeps it from being written, or choose another place by --out"
     return (Stage(name="store", status="failed", duration_s=0, message=why, hint=hint),)
 
 

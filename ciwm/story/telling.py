@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from ciwm import __version__
-from ciwm.errors import CiwmError
+from ciwm.errors import CiwmError, EnvironmentFailure
 from ciwm.records.bump import NOT_ASKED, BumpReport, Stage, StageName
 from ciwm.story.besides import add_coverage, add_trends
 from ciwm.story.ending import conclusion_of, exit_code_of
@@ -23,18 +23,22 @@ if TYPE_CHECKING:
     from ciwm.story.bump import Part
     from ciwm.story.story import Story
 
+_NAME_UPSTREAM = (
+    "name upstream: [upstream] url in ciwm.toml, a remote named upstream, or --upstream"
+)
+_OVER = "sync with upstream, or raise the budget ([sync.budget] of the base branch's ciwm.toml)"
+
 
 def tell(story: Story) -> BumpReport:
     """Run every stage, save its records under the bump's directory, and return the report."""
     from ciwm.launch.builds import release_builds  # noqa: PLC0415
 
     try:
-        for part, stages in _PARTS.items():
-            for name, stage in stages:
-                if story.bump.only in (None, part):
-                    stage(story)
-                elif name is not None:
-                    story.skip(name, NOT_ASKED)
+        for parts, name, stage in _STAGES:
+            if story.bump.only is None or story.bump.only in parts:
+                stage(story)
+            elif name is not None:
+                story.skip(name, NOT_ASKED)
     finally:
         release_builds()
     report = _report(story)
@@ -45,7 +49,12 @@ def tell(story: Story) -> BumpReport:
 def _sync(story: Story) -> None:
     bump = story.bump
     if bump.upstream is None:
-        story.skip("sync", bump.no_upstream or "no upstream is configured")
+        why = bump.no_upstream or "no upstream is configured"
+        if bump.only != "sync":
+            story.skip("sync", why)
+            return
+        with story.stage("sync"):  # all that was asked for could not be done: no pass
+            raise EnvironmentFailure(why, _NAME_UPSTREAM)
         return
     with story.stage("sync"):
         effort = bump.config.sync
@@ -63,7 +72,7 @@ def _sync(story: Story) -> None:
         _save(story, "sync.json", story.sync.to_json())
     if _over_budget(story) and story.stages[-1].status == "done":
         over = "; ".join(story.sync.gate.over) if story.sync and story.sync.gate else ""
-        failed = {"status": "failed", "message": over, "hint": "see [sync] of ciwm.toml"}
+        failed = {"status": "failed", "message": over, "hint": _OVER}
         story.stages[-1] = story.stages[-1].model_copy(update=failed)
 
 
@@ -197,20 +206,18 @@ def _store(story: Story) -> None:
         story.progress(f"kept in {story.bump.keep(story.run)}")
 
 
-_PARTS: dict[Part, tuple[tuple[StageName | None, Callable[[Story], None]], ...]] = {
-    "sync": (("sync", _sync),),
-    "bench": (
-        (None, _check),
-        ("build", _build),
-        (None, add_packages),
-        (None, _map),
-        ("bench", _bench),
-        ("gate", _gate),
-        (None, add_trends),
-        (None, add_coverage),
-        (None, _store),
-    ),
-}
+_STAGES: tuple[tuple[tuple[Part, ...], StageName | None, Callable[[Story], None]], ...] = (
+    (("sync",), "sync", _sync),
+    (("bench",), None, _check),
+    (("bench", "map"), "build", _build),
+    (("bench",), None, add_packages),
+    (("bench", "map"), None, _map),
+    (("bench",), "bench", _bench),
+    (("bench",), "gate", _gate),
+    (("bench",), None, add_trends),
+    (("bench",), None, add_coverage),
+    (("bench",), None, _store),
+)
 
 
 def _save(story: Story, name: str, text: str) -> None:
@@ -253,7 +260,7 @@ def _report(story: Story) -> BumpReport:
         run_summary=run.stopped_because if run else None,
         verdict=story.verdict,
         map_diff=story.map_diff,
-        conclusion=conclusion_of(story.verdict, exit_code, story.map_diff),
+        conclusion=conclusion_of(story.verdict, exit_code, story.map_diff, bump.warnings),
         headline=headline(
             tuple(story.stages),
             story.builds,
@@ -266,4 +273,5 @@ def _report(story: Story) -> BumpReport:
         coverage=story.coverage,
         trends=story.trends,
         closing=story.closing,
+        warnings=bump.warnings,
     )

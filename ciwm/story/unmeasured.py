@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from ciwm.errors import CiwmError
 
 
-def could_not_begin(error: CiwmError, event_name: str, **known: Any) -> BumpReport:
+def could_not_begin(error: CiwmError, event_name: str = "", **known: Any) -> BumpReport:
     """The report of a bump whose revisions or configuration could not be had.
 
     It is posted like any other, so that a required check is never left pending.
@@ -21,12 +21,13 @@ def could_not_begin(error: CiwmError, event_name: str, **known: Any) -> BumpRepo
     stage = Stage(
         name="fetch", status="failed", duration_s=0, message=error.message, hint=error.hint
     )
+    what = f" for this {event_name}" if event_name else ""
     return BumpReport(
         generated_at=datetime.now(timezone.utc),
         ciwm_version=__version__,
         stages=(stage,),
         conclusion="failure",
-        headline=f"Nothing was compared for this {event_name}: {error.message}",
+        headline=f"Nothing was compared{what}: {error.message}",
         exit_code=error.exit_code,
         **known,
     )

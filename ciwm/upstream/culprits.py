@@ -130,6 +130,7 @@ def _culprit(line: Line, rise: Rise, message: str, address: str | None) -> Culpr
         subject=readable_text(message.partition("\n")[0]),
         pr=pr,
         files=tuple(sorted(rise.files)),
+        later_names=tuple(sorted(rise.later_names)),
         span=rise.later - rise.earlier,
         url=f"{address}/{page}" if address else None,
     )

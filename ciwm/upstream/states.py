@@ -15,6 +15,7 @@ from ciwm.records.sync_states import CommitsByState
 from ciwm.upstream.commit_changes import commit_changes
 from ciwm.upstream.gaps import blobs, missing_objects
 from ciwm.upstream.history import described
+from ciwm.upstream.leftovers import Carried, Work, lives_on
 from ciwm.upstream.line_diffs import commit_diffs
 from ciwm.upstream.markers import carried_diff
 from ciwm.upstream.objects import raw_objects
@@ -138,11 +139,21 @@ def commit_states(repository: Repository, measured: Measured) -> States:
         else:
             named = pulls.match(messages[sha])
             states.found[sha] = _state(named, ours.get(sha, _Ours()), theirs, net)
+    works = {sha: _work(whole[sha], each) for sha, each in ours.items()}
+    gone = {sha for sha in works if states.found[sha][0] == "dead"}
+    left = Carried(net.lines.added, net.lines.whole, net.changes)
+    reasons = lives_on(repository, measured.pair, works, gone, left)
+    states.found |= {sha: ("live", reason) for sha, reason in reasons.items()}
     return states
 
 
 def _all(changes: Iterable[Change]) -> set[str]:
     return {blob for change in changes for blob in blobs(change)}
+
+
+def _work(changes: Sequence[Change], ours: _Ours) -> Work:
+    made = frozenset(each.path for each in changes if each.status == "A")
+    return Work([each.path for each in changes], ours.added, ours.removed, ours.whole, made)
 
 
 def _state(
@@ -173,6 +184,7 @@ class _Net:
 
     lines: _Ours
     anywhere: frozenset[bytes]
+    changes: Sequence[Change] = ()
 
     def survivors(self, commit: _Ours) -> int:
         """How many of a commit's changes are still part of it; a file may have been renamed."""
@@ -193,7 +205,7 @@ def _net(repository: Repository, measured: Measured) -> _Net:
     changes = measured.changes.downstream if measured.changes else ()
     lines = _ours(changes, diff, (0,))
     telling = (line for found in lines.added.values() for line in found)
-    return _Net(lines, _telling(telling, SHORTEST))
+    return _Net(lines, _telling(telling, SHORTEST), changes)
 
 
 def _shared_lines(

@@ -140,3 +140,31 @@ def test_a_job_cancelled_while_it_builds_says_so_and_begins_nothing_more(job: Jo
     assert stages["build"].message == "the job was cancelled while it built"
     assert "gate" not in stages
     assert "left no message" not in comment_markdown(job.report)
+
+
+def test_a_typo_in_heads_configuration_is_a_report_that_names_side_key_and_mend(job: Job) -> None:
+    head = job.fork.commit({"ciwm.toml": "[gate]\nthresold = 3\n"})
+    del job.variables["GITHUB_EVENT_NAME"]
+    done = job.run("--no-fetch", "--base", "main", "--head", head.sha, "--out", str(job.out))
+    assert done.returncode == USAGE, done.stderr
+    report = job.report
+    assert (report.exit_code, report.conclusion) == (USAGE, "failure")
+    assert f"head's {head.sha[:12]}:ciwm.toml: unknown key gate.thresold" in report.headline
+    assert report.stages[0].hint == "mend head's configuration (did you mean threshold?)"
+    assert "thresold" in (job.out / "comment.md").read_text()
+
+
+def test_a_sync_cost_asked_for_without_an_upstream_is_no_pass(job: Job) -> None:
+    del job.variables["GITHUB_EVENT_NAME"]
+    sides = ("--no-fetch", "--base", "main", "--head", "main", "--out", str(job.out))
+    done = job.run(*sides, "--only", "sync")
+    assert done.returncode == ENVIRONMENT, done.stdout
+    assert "Sync failed (no upstream is configured" in done.stdout
+    assert "Next: name upstream" in done.stdout
+    assert "no upstream is configured" in (job.out / "comment.md").read_text()
+
+
+def test_a_skipped_stage_says_why_in_the_comment(job: Job) -> None:
+    del job.variables["GITHUB_EVENT_NAME"]
+    job.run("--no-fetch", "--base", "main", "--head", "main", "--out", str(job.out))
+    assert "skipped: sync (no upstream is configured" in (job.out / "comment.md").read_text()

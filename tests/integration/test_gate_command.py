@@ -385,7 +385,7 @@ def test_a_second_run_confirms_what_waits_for_it(
     other = RunBuilder(seed=21).blocks(6, 1.0, 1.06).run().model_copy(update={"id": "r2"})
     (tmp_path / "again" / "run.json").write_text(other.to_json())
     assert ciwm(["gate", first]) == 0
-    assert "inconclusive: needs confirmation: decode/b1" in capsys.readouterr().out
+    assert "needs confirmation: decode/b1" in capsys.readouterr().out
     assert ciwm(["gate", first, "--confirm", str(tmp_path / "again")]) == 1
     assert "confirmed: the second run saw +6.0 %" in capsys.readouterr().out
     assert ciwm(["gate", first, "--confirm", first]) == 2

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ciwm.actions import Event, PullRequest
-from ciwm.errors import ConfigError, GitError, UsageError
+from ciwm.errors import OK, ConfigError, GitError, UsageError
 from ciwm.git import Repository
+from ciwm.report.bump_markdown import comment_markdown
 from ciwm.story.job import Asked, Job, bump_of
+from ciwm.story.story import Story
 from ciwm.story.sync_cost import sync_cost
+from ciwm.story.telling import tell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -142,6 +146,18 @@ def test_a_configuration_that_is_wrong_names_the_revision_it_is_in(checkout: Pat
     bad = commit(checkout, "[gate]\nthresold = 3\n")
     with pytest.raises(ConfigError, match=f"{bad[:12]}:ciwm.toml: unknown key gate.thresold"):
         bump_of(job(checkout, base=good, head=bad))
+
+
+def test_a_base_that_cannot_be_read_is_warned_of_so_that_its_mend_can_pass(checkout: Path) -> None:
+    bad = commit(checkout, "[gate]\nthresold = 3\n")
+    good = commit(checkout, "[gate]\nmax_launches = 8\n")
+    bump = bump_of(job(checkout, base=bad, head=good))
+    assert bump.base_config.gate.max_launches == 8
+    (warning,) = bump.warnings
+    assert warning.startswith(f"base's {bad[:12]}:ciwm.toml: unknown key gate.thresold")
+    report = tell(Story(bump, threading.Event(), lambda _: None))
+    assert (report.exit_code, report.conclusion) == (OK, "neutral")
+    assert warning in comment_markdown(report).replace("`", "")
 
 
 def test_upstream_is_the_configured_remotes_branch_unless_it_was_fetched(checkout: Path) -> None:

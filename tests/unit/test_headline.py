@@ -9,6 +9,8 @@ import pytest
 from ciwm.records.sync_gate import SyncGate
 from ciwm.report.asides import not_blocking
 from ciwm.report.bump_answer import answer, next_steps
+from ciwm.report.bump_sync import sync_part
+from ciwm.report.detail import FULL
 from ciwm.report.headline import headline, rows_of
 from tests import records_examples as examples
 
@@ -166,6 +168,14 @@ def test_conflicts_that_this_change_resolved_are_to_be_reviewed() -> None:
     assert not_blocking(report) == ""
     (step,) = next_steps(report)
     assert "2 files had conflicts with upstream; resolved in this change, please review" in step
+
+
+def test_the_lists_of_a_sync_say_which_side_they_are_of() -> None:
+    merged = examples.sync(behind=MERGED, conflicts=examples.conflicts(0))
+    ahead = examples.sync(conflicts=examples.conflicts(5))
+    assert "The lists below are of base (before)." in sync_part(merged, ahead, FULL)
+    assert "The lists below are of head (after)." in sync_part(examples.sync(), ahead, FULL)
+    assert "The lists below" not in sync_part(examples.sync(), None, FULL)
 
 
 def test_up_to_date_is_said() -> None:

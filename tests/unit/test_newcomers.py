@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 from io import StringIO
 from typing import TYPE_CHECKING
 
 import pytest
 from rich.console import Console
 
+from ciwm.commands.options import wide_console
+from ciwm.launch.files import cannot_write
 from ciwm.report.bump_answer import answer, next_steps
 from ciwm.report.bump_markdown import comment_markdown
 from ciwm.report.bump_parts import sided_builds
@@ -19,6 +22,8 @@ from ciwm.report.verdict_text import show_verdict
 from tests import records_examples as examples
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ciwm.records import BumpReport, Verdict
 
 
@@ -98,6 +103,34 @@ def _terminal(verdict: Verdict) -> str:
     show_verdict(verdict, console)
     assert isinstance(console.file, StringIO)
     return console.file.getvalue()
+
+
+def test_the_reason_of_the_only_series_is_told_once_at_the_end() -> None:
+    text = _terminal(_alone())
+    assert text.count("not slower") == 0
+    assert text.count("slower by more than 3 %") == 1
+    assert text.splitlines()[-1].startswith("fail: 1 regressed")
+
+
+def _alone() -> Verdict:
+    found = examples.verdict("regressed")
+    return found.model_copy(update={"reason": f"1 regressed, of 1; {found.series[0].reason}"})
+
+
+def test_in_a_log_tables_are_as_wide_as_the_gates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.setattr("sys.stdout", StringIO())
+    assert wide_console().width == 120
+
+
+def test_a_full_disk_has_its_free_space_told_and_nothing_else_has(tmp_path: Path) -> None:
+    full = cannot_write(tmp_path / "x", OSError(errno.ENOSPC, "No space left on device"))
+    refused = cannot_write(tmp_path / "x", OSError(errno.EACCES, "Permission denied"))
+    assert "MiB free" in full.message
+    assert "make room" in full.hint
+    assert "MiB free" not in refused.message
+    assert "make room" not in refused.hint
+    assert "the right to write there" in refused.hint
 
 
 def test_full_commit_ids_are_short_on_a_terminal() -> None:

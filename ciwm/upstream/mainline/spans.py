@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -11,11 +11,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Rise:
-    """From one commit known to the next, more files conflict; `files` are those added."""
+    """From one commit known to the next, more files conflict; `files` are those added.
+
+    `later_names` of them are others of them that were renamed since.
+    """
 
     earlier: int
     later: int
     files: set[str]
+    later_names: set[str] = field(default_factory=set)
 
 
 def rises(line: Line) -> list[Rise]:
@@ -34,6 +38,8 @@ def rises(line: Line) -> list[Rise]:
             continue
         moved_from = [origin[path] for path in sorted(before - after) if path in origin]
         for path in after - before if moved_from else ():
-            origin[path] = moved_from[0]
-            moved_from[0].files.add(path)
+            rise = origin[path] = moved_from[0]
+            if path not in rise.files:
+                rise.files.add(path)
+                rise.later_names.add(path)
     return found

@@ -138,6 +138,18 @@ def test_a_module_that_is_run_and_a_table_that_is_rewritten_count_as_edited(fork
     assert plan.touched_workloads == ("bench", "rewritten")
 
 
+def test_a_revision_against_itself_changes_no_workload_whatever_the_checkout_declares(
+    fork: Fork,
+) -> None:
+    same = fork.repository.revision("HEAD")
+    request = fork.request(same, same, workload())
+    committed = request.config.model_copy(update={"workload": (workload(iterations=99),)})
+
+    plan, _ = make_plan(replace(request, base_config=committed))
+
+    assert plan.touched_workloads == ()
+
+
 def test_measuring_leaves_the_checkout_and_its_index_alone(fork: Fork) -> None:
     head = fork.repository.revision("HEAD")
     (fork.path / "bench" / "steps.py").write_text("raise AssertionError('not committed')\n")

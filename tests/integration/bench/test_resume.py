@@ -150,6 +150,20 @@ def test_a_changed_workload_is_named(fork: Fork, stopped: Run) -> None:
         resumed(fork, changed)
 
 
+def test_metrics_that_ci_wrote_out_are_those_that_bench_has_by_default(
+    fork: Fork, stopped: Run
+) -> None:
+    head = stopped.head.revision
+    config = fork.request(head, head, workload(iterations=20)).config
+    assert not config.workload[0].metrics
+    saved = fork.runs / "run" / "request.json"
+    request = json.loads(saved.read_text())
+    request["settings"]["workload"][0]["metrics"] = {"step_time": {"unit": "s", "better": "lower"}}
+    saved.write_text(json.dumps(request))
+
+    assert resumed(fork, config).complete
+
+
 def test_a_changed_recipe_is_refused(fork: Fork, stopped: Run) -> None:
     head = stopped.head.revision
     config = fork.request(head, head, workload(iterations=20)).config

@@ -75,11 +75,11 @@ class Fork:
         done = subprocess.run(command, cwd=self.path, capture_output=True, text=True, check=True)
         return done.stdout.strip()
 
-    def ci(self, base: str, head: str) -> tuple[int, BumpReport, str]:
+    def ci(self, base: str, head: str, *options: str) -> tuple[int, BumpReport, str]:
         """The exit code, the report and the comment of a bump."""
         out = self.path.parent / f"out-{head[:8]}"
         asked = ["ci", "--base", base, "--head", head, "--no-fetch", "--no-publish"]
-        code = run([*asked, "--out", str(out)])
+        code = run([*asked, "--out", str(out), *options])
         release_builds()
         report = read_record(out / "report.json", BumpReport)
         return code, report, (out / "comment.md").read_text()
@@ -128,6 +128,23 @@ def test_a_head_that_edits_what_is_mapped_is_told_to_be_the_workload_of_both(for
         "this change edits workloads it is mapped by: net"
     )
     assert "edits workloads it is mapped by: net" in comment
+
+
+def test_the_map_alone_is_made_where_it_is_asked_for(fork: Fork) -> None:
+    config = CONFIG.replace("enabled = true\n", "")
+    base, head = fork.commit(NATIVE, config), fork.commit(FALLEN, config)
+    code, report, _ = fork.ci(base, head, "--only", "map")
+    assert code == 1
+    assert report.map_diff is not None
+    assert report.map_diff.blocks
+    stages = {stage.name: stage.status for stage in report.stages}
+    assert stages == {
+        "sync": "skipped",
+        "build": "done",
+        "map": "done",
+        "bench": "skipped",
+        "gate": "skipped",
+    }
 
 
 @pytest.mark.heavy

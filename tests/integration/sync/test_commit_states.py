@@ -175,6 +175,58 @@ def test_what_was_undone_or_overwritten_is_dead(scene: Scene, ciwm: Ciwm) -> Non
     assert found["kept"] == ("live", "still carried: 1 of 1 line")
 
 
+def test_work_that_a_merge_rewrote_lives_on_and_the_merge_is_named(
+    scene: Scene, ciwm: Ciwm
+) -> None:
+    scene.commit("on the npu", a__txt=numbered(1, 30, l9="return x + 5 + npu(5)"))
+    sha = upstream(scene, "fifty", a__txt=numbered(1, 30, l9="return x + 50"))
+    assert scene.status("merge", sha)[0] == 1
+    merge = scene.commit("resolved", a__txt=numbered(1, 30, l9="return x + 50 + npu(5)"))
+    upstream(scene, "up", c__txt="c\n")
+    assert states(carried(scene, ciwm))["on the npu"] == (
+        "live",
+        f"rewritten by merge {merge[:12]}; it may live on in a.txt",
+    )
+
+
+def test_work_that_was_rewritten_in_a_renamed_file_is_not_dead(scene: Scene, ciwm: Ciwm) -> None:
+    scene.commit("a helper", helper__py="value = warp_size(first_argument)\n")
+    scene.git("mv", "helper.py", "renamed.py")
+    scene.commit("rename", renamed__py="value = warp_size(first_argument, 64)\n")
+    upstream(scene, "up", c__txt="c\n")
+    assert states(carried(scene, ciwm))["a helper"][0] == "live"
+
+
+def test_work_that_a_later_commit_rewrote_is_not_dead(scene: Scene, ciwm: Ciwm) -> None:
+    scene.commit("first", a__txt=numbered(1, 30, l9="return warp_size(32)"))
+    scene.commit("second", a__txt=numbered(1, 30, l9="return warp_size(64)"))
+    upstream(scene, "up", c__txt="c\n")
+    told = "rewritten since; it may live on in a.txt"
+    assert states(carried(scene, ciwm))["first"] == ("live", told)
+
+
+def test_what_undoes_only_a_part_of_live_work_is_not_dead(scene: Scene, ciwm: Ciwm) -> None:
+    odd = numbered(1, 30, l9="a mistake")
+    scene.commit("two files", a__txt=odd, b__txt=numbered(1, 30, l1="a line that stays"))
+    scene.commit("takes back the mistake", a__txt=numbered(1, 30))
+    upstream(scene, "up", c__txt="c\n")
+    found = states(carried(scene, ciwm))
+    assert found["two files"][0] == "live"
+    assert found["takes back the mistake"] == (
+        "live",
+        "nothing of it is left, but live commits changed the same files",
+    )
+
+
+def test_lines_that_later_work_took_out_of_a_file_are_dead(scene: Scene, ciwm: Ciwm) -> None:
+    scene.commit("debugging", a__txt=numbered(1, 30) + "trace(everything)\n")
+    scene.commit("replaced", a__txt=numbered(1, 30) + "another thing\n")
+    upstream(scene, "up", c__txt="c\n")
+    found = states(carried(scene, ciwm))
+    assert found["debugging"][0] == "dead"
+    assert found["replaced"][0] == "live"
+
+
 def test_a_removal_lives_as_long_as_the_lines_stay_away(scene: Scene, ciwm: Ciwm) -> None:
     short = numbered(1, 20)
     scene.commit("cut", a__txt=short)

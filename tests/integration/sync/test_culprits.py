@@ -77,6 +77,12 @@ def test_a_conflict_that_upstream_took_back_is_still_the_first(tmp_path: Path, c
     assert conflicts["first"]["index"] == 0
     assert conflicts["first"]["clean_up_to"] == scene.git("merge-base", "fork", "main")
     assert [culprit["sha"] for culprit in conflicts["culprits"]] == commits[:2]
+    shown = ciwm(scene.path, "--culprits", AMPLE_S).out
+    assert f"The first upstream commit, {commits[0][:12]}, already conflicts." in shown
+    assert "You can merge up to" not in shown
+    task = tmp_path / "task.md"
+    assert ciwm(scene.path, "--culprits", AMPLE_S, "--agent-report", str(task)).code == 0
+    assert "Without a conflict it goes up to" not in task.read_text()
 
 
 def test_a_conflict_that_moves_with_its_file_stays_with_its_culprit(
@@ -91,6 +97,10 @@ def test_a_conflict_that_moves_with_its_file_stays_with_its_culprit(
     assert [file["path"] for file in conflicts["files"]] == ["moved.txt"]
     found = [(culprit["sha"], culprit["files"]) for culprit in conflicts["culprits"]]
     assert found == [(commits[0], ["a.txt", "moved.txt"])]
+    assert conflicts["culprits"][0]["later_names"] == ["moved.txt"], "one file, told once"
+    page = ciwm(scene.path, "--culprits", AMPLE_S, "--markdown").out
+    row = next(line for line in page.splitlines() if line.startswith(f"| `{commits[0][:12]}`"))
+    assert [cell.strip() for cell in row.split("|")][3] == "1"
 
 
 def every_merge(scene: Scene) -> list[set[str]]:

@@ -208,6 +208,35 @@ def test_the_rating_is_the_worst_figure_and_says_which(fork: Scene, ciwm: Ciwm) 
     assert "debt: medium (1 file in conflict (medium from 1)" in ciwm(fork.path).out
 
 
+def resolved_sync(fork: Scene, upstream: str) -> None:
+    """The fork is dragged into a conflict with a commit of upstream's, and settles it."""
+    assert fork.status("merge", "-q", "--no-commit", upstream)[0] != 0
+    fork.write("a.txt", numbered(1, 9))
+    fork.git("add", "-A")
+    fork.commit_index("Merge upstream")
+
+
+def test_one_past_sync_makes_no_share_of_conflicts(fork: Scene, ciwm: Ciwm) -> None:
+    resolved_sync(fork, "main")
+    rating = ciwm(fork.path, "--json", "--history").report["rating"]
+    told = "% of past syncs with a conflict: not counted, 1 replayed and it takes 5"
+    assert told in rating["unknown"]
+    assert rating["level"] == "low"
+
+
+def test_five_past_syncs_do(fork: Scene, ciwm: Ciwm) -> None:
+    for number in range(5):
+        fork.git("checkout", "-q", "main")
+        fork.commit(f"up {number}", a__txt=numbered(1, 9, l5=f"upstream's {number}"))
+        fork.git("update-ref", "refs/remotes/upstream/main", "main")
+        fork.git("checkout", "-q", "fork")
+        fork.commit(f"ours {number}", a__txt=numbered(1, 9, l5=f"ours {number}"))
+        resolved_sync(fork, "main")
+    found = ciwm(fork.path, "--json", "--history").report
+    assert [sync["kind"] for sync in found["syncs"]] == ["conflict"] * 5
+    assert found["rating"]["reasons"] == ["100 % of past syncs with a conflict (high from 70)"]
+
+
 def test_thresholds_are_the_users(fork: Scene, ciwm: Ciwm) -> None:
     configure(
         fork,
