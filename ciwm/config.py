@@ -267,4 +267,4 @@ def parse_config(data: bytes, source: str) -> Config | None:
     try:
         return Config.model_validate(table)
     except ValidationError as error:
-        raise explained(error, source, Config) from error
+        raise explained(error, source, Config, table) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ciwm.config_section import Section, mistake, section_of
 from ciwm.errors import ConfigError
@@ -12,13 +12,26 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 
-def explained(error: ValidationError, source: str, whole: type[Section]) -> ConfigError:
-    """The first mistake in a configuration whose tables `whole` holds."""
+def explained(error: ValidationError, source: str, whole: type[Section], table: Any) -> ConfigError:
+    """The first mistake in a configuration `table` whose tables `whole` holds."""
     first = error.errors(include_url=False)[0]
-    where = ".".join(str(part) for part in first["loc"]) or "(top level)"
+    where = _where(first["loc"], table) or "(top level)"
     if first["type"] == "extra_forbidden":
         return ConfigError(f"{source}: unknown key {where}", _suggestion(first["loc"], whole))
     return ConfigError(f"{source}: {where}: {mistake(first)}")
+
+
+def _where(path: tuple[int | str, ...], table: Any) -> str:
+    """The keys that lead to a value, and of an entry in a list its id where it has one."""
+    parts: list[str] = []
+    for key in path:
+        try:
+            table = table[key]
+        except (KeyError, IndexError, TypeError):
+            table = None  # a key that lacks, or pydantic's own name for an alternative
+        name = table.get("id") if isinstance(key, int) and isinstance(table, dict) else None
+        parts.append(name if isinstance(name, str) and name.isprintable() and name else str(key))
+    return ".".join(parts)
 
 
 def _suggestion(where: tuple[int | str, ...], whole: type[Section]) -> str:

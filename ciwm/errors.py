@@ -78,6 +78,10 @@ class StoreError(EnvironmentFailure):
     """Stored runs could not be read or written; unreadable is never empty."""
 
 
+class NotFetchedError(StoreError):
+    """The branch of the runs is not in this clone; whether the remote has one is not known."""
+
+
 class IncomparableError(CiwmError):
     """The two sides were not taken under comparable conditions."""
 

@@ -109,10 +109,12 @@ def command(
     enough of it or the budget is spent. What is measured is on disk at once: after an interruption
     (exit code 130) `--resume` goes on. Ends with 4 when a side does not build.
 
-    `ciwm bench --calibrate [REV]` finds what can be detected on this machine. `ciwm bench --factor
-    BEFORE FIRST SECOND BOTH` splits a change in two: BEFORE has neither of them, FIRST and SECOND
-    one each. Say, old upstream and old patches, new upstream under old patches, old upstream under
-    new patches, and both new.
+    `ciwm bench --calibrate [REV]` finds what can be detected on this machine, and writes that to
+    the branch ciwm-data of this repository, or to the store that [store] url names.
+
+    `ciwm bench --factor BEFORE FIRST SECOND BOTH` splits a change in two: BEFORE has neither of
+    them, FIRST and SECOND one each. Say, old upstream and old patches, new upstream under old
+    patches, old upstream under new patches, and both new.
     """
     from ciwm.commands.bench_factor import factor  # noqa: PLC0415
     from ciwm.commands.bench_run import Call, measured, resumed, told  # noqa: PLC0415

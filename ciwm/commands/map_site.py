@@ -44,6 +44,14 @@ def place_of(config_file: Path | None) -> Place:
     return Place(root, config, name, revision)
 
 
+def python_of(place: Place, stated: str | None) -> str:
+    """The interpreter that was named, else [build] python, from the checkout's root."""
+    named = os.path.expanduser(stated or place.config.build.python)  # noqa: PTH111  may be no path
+    if stated is None and "/" in named and not named.startswith("/"):
+        return str(place.root / named)
+    return named
+
+
 def work_tree_site(
     place: Place, python: str | None, directory: Path, stop: threading.Event
 ) -> Site:
@@ -53,10 +61,7 @@ def work_tree_site(
     from ciwm.opmap.observe import Site  # noqa: PLC0415
 
     build = place.config.build
-    named = os.path.expanduser(python or build.python)  # noqa: PTH111  "python3" is no path
-    if python is None and "/" in named and not named.startswith("/"):
-        named = str(place.root / named)
-    found = find_python(named, os.environ.get("PATH", os.defpath))
+    found = find_python(python_of(place, python), os.environ.get("PATH", os.defpath))
     return Site(
         python=found.path,
         root=place.root,

@@ -14,9 +14,8 @@ if TYPE_CHECKING:
 @click.command()
 @click.option(
     "--python",
-    default="python3",
     metavar="PYTHON",
-    help="The interpreter that has the torch to probe with [default: python3].",
+    help="The interpreter that has the torch to probe with [default: [build] python, or python3].",
 )
 @click.option(
     "--expect",
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     help="What an earlier `ciwm probe --json` found; 10 % less is sick.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the record and nothing else.")
-def command(python: str, expect: Path | None, *, as_json: bool) -> int:
+def command(python: str | None, expect: Path | None, *, as_json: bool) -> int:
     """Measure matrix products by type, copies and launches of each card, some ten seconds each.
 
     A card that does less than 90 % of what the others of its name do, or of what is expected, is
@@ -33,6 +32,7 @@ def command(python: str, expect: Path | None, *, as_json: bool) -> int:
     honestly mean on this machine.
     """
     from ciwm.bench.probes import compared, probe_all  # noqa: PLC0415
+    from ciwm.commands.map_site import place_of, python_of  # noqa: PLC0415
     from ciwm.commands.progress import progress  # noqa: PLC0415
     from ciwm.devices import describe_host  # noqa: PLC0415
     from ciwm.errors import NO, OK  # noqa: PLC0415
@@ -41,8 +41,9 @@ def command(python: str, expect: Path | None, *, as_json: bool) -> int:
     from ciwm.records.probe import Probes  # noqa: PLC0415
 
     expected = read_record(expect, Probes) if expect is not None else None
+    interpreter = python or python_of(place_of(None), None)
     with stop_on_signals() as stop, progress() as shown:
-        found = probe_all(python, describe_host(), stop, shown.say)
+        found = probe_all(interpreter, describe_host(), stop, shown.say)
     if expected is not None:
         found = compared(found, expected, str(expect))
     if as_json:

@@ -101,6 +101,7 @@ def _added(
     report, expires = options.pop("report"), options.pop("expires")
     if report is not None and (options["ceiling"] or options["ceiling_abs"]):
         raise click.UsageError("--from takes the ceiling from the report: leave the other out")
+    _refuse_incomplete(options, ceiling_known=report is not None)
     known = {
         **options,
         "series": series,
@@ -115,6 +116,14 @@ def _added(
         raise click.UsageError(f"--expires {new[0].expires} is over: it would not count")
     _warn_unknown(series)
     return new, with_waivers(text, new, _file_name(), today)
+
+
+def _refuse_incomplete(options: dict[str, Any], *, ceiling_known: bool) -> None:
+    lacking = [f"--{name}" for name in ("reason", "issue") if not options[name]]
+    if not ceiling_known and options["ceiling"] is None and options["ceiling_abs"] is None:
+        lacking.append("--ceiling (or --ceiling-abs)")
+    if lacking:
+        raise click.UsageError(f"a waiver needs {', '.join(lacking)} as well")
 
 
 def _seen(verdict: Verdict, series: str, metric: str | None) -> list[dict[str, Any]]:

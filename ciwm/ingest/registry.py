@@ -93,7 +93,9 @@ def _refuse_twice(path: Path, reading: Reading) -> None:
 def _reader(name: str) -> Reader:
     module = next((FORMATS[known] for known in FORMATS if known == name), None)
     if module is None:
-        raise UsageError(f"no format {name!r}", f"there are: {', '.join(FORMATS)}")
+        raise UsageError(
+            f"no format {name!r}", f"there are: {', '.join((*FORMATS, 'samples-csv'))}"
+        )
     return cast("Reader", import_module(f"ciwm.ingest.{module}"))
 
 

@@ -58,7 +58,8 @@ class Making:
         self, stage: MapStage, name: str, options: Mapping[str, Any] | None = None
     ) -> dict[str, Observed]:
         """Observe a stage on every subject, and keep what it saw and what went wrong."""
-        self.request.say(f"{stage}: {len(self.subjects)} workloads")
+        number = len(self.subjects)
+        self.request.say(f"{stage}: {number} workload{'' if number == 1 else 's'}")
         found = observe_all(name, self.subjects, self.request.site, self.with_device(options))
         if found and all(_waits(each) for each in found.values()):
             self._compile()

@@ -25,7 +25,7 @@ def intensity(observed: Observed, device: DeviceConfig | None) -> Intensity | No
     flops, low, high = figures["flops"], figures["bytes_low"], figures["bytes_high"]
     at_least = flops / high if high else 0.0
     at_most = flops / low if low else 0.0
-    bound, reason = _bound(at_least, at_most, device, uncounted=bool(figures["uncounted"]))
+    bound, reason = _bound(at_least, at_most, device, tuple(figures["uncounted"]))
     return Intensity(
         flops=flops,
         bytes=ByteBounds(low=low, high=high),
@@ -38,7 +38,7 @@ def intensity(observed: Observed, device: DeviceConfig | None) -> Intensity | No
 
 
 def _bound(
-    low: float, high: float, device: DeviceConfig | None, *, uncounted: bool
+    low: float, high: float, device: DeviceConfig | None, uncounted: tuple[str, ...]
 ) -> tuple[Bound, str]:
     if device is None:
         return "undetermined", NO_DEVICE
@@ -49,7 +49,8 @@ def _bound(
     if high < ridge and not uncounted:
         return "memory-bound", f"at most {high:.1f} FLOP/byte; {where}"
     if high < ridge:
-        return "undetermined", f"FLOPs are a lower bound, operators are not counted; {where}"
+        names = ", ".join(uncounted)
+        return "undetermined", f"FLOPs are a lower bound, {names} not counted; {where}"
     return "undetermined", f"between {low:.1f} and {high:.1f} FLOP/byte; {where}"
 
 

@@ -69,7 +69,8 @@ def _origin(found: WorkloadMap) -> str:
     source = found.provenance
     target = f", target {source.target}" if source.target else ""
     seen = f"; seen by the {source.capture}" if source.capture else ""
-    return f"torch {source.torch} ({source.interpreter}){target}{seen}"
+    torch = f"torch {source.torch} ({source.interpreter})" if source.torch else "no torch was seen"
+    return f"{torch}{target}{seen}"
 
 
 def _workloads(found: WorkloadMap, console: Console) -> None:

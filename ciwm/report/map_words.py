@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from ciwm.records.opmap import Intensity, Memory, Proof, QueueEntry
     from ciwm.records.opmap_diff import MapChange, MapDiff, MapTotals
 
+UNCOUNTED = 3  # operators that are named
 _FLOPS = (("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6), ("kFLOP", 1e3))
 
 
@@ -67,8 +68,14 @@ def intensity_words(found: Intensity | None) -> str:
     if found is None:
         return ""
     low, high = quantity(found.flop_per_byte_low, ""), quantity(found.flop_per_byte_high, "")
-    uncounted = " (some not counted)" if found.uncounted else ""
+    uncounted = f" ({_few(found.uncounted)} not counted)" if found.uncounted else ""
     return f"{flops(found.flops)}{uncounted}, {low} to {high} FLOP/byte, {found.bound}"
+
+
+def _few(ops: tuple[str, ...]) -> str:
+    names = [op.removeprefix("aten::").removeprefix("aten.") for op in ops]
+    more = len(names) - UNCOUNTED
+    return ", ".join(names[:UNCOUNTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def memory_words(found: Memory | None) -> str:

@@ -6,7 +6,7 @@ import random
 import time
 from typing import TYPE_CHECKING
 
-from ciwm.errors import StoreError
+from ciwm.errors import NotFetchedError, StoreError
 from ciwm.records import Calibration, Run
 from ciwm.store.branch_push import push_files, read_of_remote
 from ciwm.store.branch_tree import (
@@ -100,7 +100,7 @@ class GitBranchStore:
     def _blobs(self, kind: str) -> Iterator[tuple[bytes, str]]:
         trees = [tree for tree in (self._local(), self._fetched()) if tree]
         if not trees and self.repository.lines("remote"):
-            raise StoreError(
+            raise NotFetchedError(
                 f"branch {self.branch} is neither here nor fetched, so its runs cannot be read",
                 f"git fetch origin {self.branch}:refs/remotes/origin/{self.branch} "
                 "(no such branch there means that no run was ever pushed)",

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from ciwm.bench.host import measured_host
-from ciwm.errors import StoreError
+from ciwm.errors import NotFetchedError, StoreError
 from ciwm.launch.files import write_atomically
 from ciwm.policy.audit import Audit, audit
 from ciwm.policy.calibration import calibrate
@@ -36,6 +36,9 @@ def known_calibration(
         if not kept:
             return None
         found = latest(kept, measured_host(config, python, say).fingerprint)
+    except NotFetchedError:
+        say("never calibrated here, as far as this clone knows (optional: ciwm bench --calibrate)")
+        return None
     except StoreError as error:
         say(f"no calibration of this machine: {error.message}")
         return None

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ciwm.records.sync import SyncReport
     from ciwm.story.bump import Bump
 
+EDITED = 5  # workloads that are named
 SHOWN = 500  # changes that a report carries; the maps beside it have all
 
 
@@ -128,11 +129,43 @@ def map_changes(
 
     policy = bump.base_config
     diff = map_diff(*maps, policy.gate.block_on, policy.map.fallback_budget)
-    changes = (*_gone(bump), *diff.changes)
-    diff = judged_map(diff.model_copy(update={"changes": changes}), policy.gate.block_on)
+    news = {
+        "changes": (*_gone(bump), *diff.changes),
+        "warnings": (*_edited(bump), *diff.warnings),
+    }
+    diff = judged_map(diff.model_copy(update=news), policy.gate.block_on)
     moved = sync is not None and sync_base is not None and sync.merge_base != sync_base.merge_base
     since = f"upstream {sync.merge_base[:7]}" if sync is not None and moved else ""
     return diff.model_copy(update={"since": since, "changes": diff.changes[:SHOWN]})
+
+
+def _edited(bump: Bump) -> Iterator[str]:
+    """What to beware of where head edits what both sides are mapped by."""
+    from ciwm.launch.workloads import WorkloadSource, changed_paths  # noqa: PLC0415
+    from ciwm.opmap.subjects import declared_workloads  # noqa: PLC0415
+
+    source = WorkloadSource(bump.repository, bump.head)
+    changed = changed_paths(bump.repository, bump.base, bump.head)
+    known = {one.id: one for one in declared_workloads(bump.base_config)}
+    edited = [
+        one.id
+        for one in declared_workloads(bump.config)
+        if (one.model or one.python)
+        and (
+            not changed.isdisjoint(source.files(_by_model(one)))
+            or _what_is_mapped(known.get(one.id, one)) != _what_is_mapped(one)
+        )
+    ]
+    if edited:
+        names = ", ".join(edited[:EDITED]) + (", …" if len(edited) > EDITED else "")
+        yield (
+            f"this change edits workloads it is mapped by: {names}; both sides were mapped as head "
+            "has them"
+        )
+
+
+def _what_is_mapped(workload: WorkloadConfig) -> object:
+    return workload.model or workload.python, workload.phase, workload.params, workload.devices
 
 
 def _gone(bump: Bump) -> Iterator[MapChange]:

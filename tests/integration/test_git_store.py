@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ciwm.config import Config
 from ciwm.errors import ConfigError, GitError, StoreError
 from ciwm.git import Repository
 from ciwm.store import Store, open_store
+from ciwm.story.calibrating import known_calibration
 from tests.integration.git_server import git_server
 from tests.records_examples import large_run, run
 
@@ -255,6 +257,11 @@ def test_a_branch_that_was_never_fetched_is_not_an_empty_history(
     with pytest.raises(StoreError, match="neither here nor fetched") as raised:
         ids(store_in(partial))
     assert "git fetch origin ciwm-data:refs/remotes/origin/ciwm-data" in raised.value.hint
+    said: list[str] = []
+    known_calibration(Repository.open(partial), Config(), "python3", said.append)
+    (line,) = said
+    assert line.startswith("never calibrated here")
+    assert "optional: ciwm bench --calibrate" in line
 
 
 def test_a_repository_without_remotes_and_without_the_branch_has_no_runs(work: Path) -> None:

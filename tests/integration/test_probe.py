@@ -93,6 +93,18 @@ def test_a_cpu_without_torch_is_probed_for_copies_and_the_rest_is_said(
     assert "sick: copy is 0% of what" in capsys.readouterr().out
 
 
+def test_the_interpreter_that_the_configuration_names_is_probed_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    python = python_that_says(tmp_path, dict.fromkeys(["", "GPU-0"], 7e14))
+    (tmp_path / "ciwm.toml").write_text(f'[build]\npython = "./{Path(python).name}"\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ciwm.devices.describe_host", lambda: MACHINE)
+    assert ciwm(["probe", "--json"]) == 0
+    found = parse_record(capsys.readouterr().out, Probes, "probe")
+    assert found.figures[0].median == 7e14
+
+
 def test_each_card_is_probed_alone_and_one_that_lags_behind_its_like_is_sick(
     tmp_path: Path, stop: threading.Event
 ) -> None:

@@ -99,7 +99,7 @@ def test_a_name_that_no_workload_has_is_a_warning(
     [
         ([], "name a SERIES, or ask for --tidy"),
         (["x", "--tidy"], "name a SERIES, or ask for --tidy"),
-        (["x", *WHY], "state one of ceiling and ceiling_abs"),
+        (["x", *WHY], "needs --ceiling (or --ceiling-abs)"),
         (["x", "--ceiling", "8%"], "reason"),
         (["x", "--ceiling", "8%", *WHY, "--expires", "2020-01-01"], "is over"),
         (["x", *WHY, "--from", "nowhere.json"], "cannot read nowhere.json"),
@@ -143,3 +143,12 @@ def test_the_last_day_can_be_named(checkout: Path) -> None:
     assert run(["waive", "x", "--ceiling-abs", "12", *WHY, "--expires", str(day)]) == 0
     (one,) = find_waivers(checkout)
     assert (one.ceiling_abs, one.expires) == (12.0, day)
+
+
+def test_all_that_a_waiver_lacks_is_told_by_its_options_at_once(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["waive", "decode"]) == 2
+    told = capsys.readouterr().err
+    assert "a waiver needs --reason, --issue, --ceiling (or --ceiling-abs) as well" in told
+    assert not (checkout / "ciwm-waivers.toml").exists()

@@ -168,3 +168,11 @@ def test_an_extreme_text_is_one_clear_line(text: str) -> None:
 @pytest.mark.parametrize("text", ["tool = 1\n", "[[tool]]\nciwm = 1\n", "tool = 'ciwm'\n"])
 def test_a_pyproject_whose_tool_is_no_table_has_no_configuration(text: str) -> None:
     assert parse_config(text.encode(), "pyproject.toml") is None
+
+
+def test_a_mistake_in_a_workload_is_told_with_its_id_where_it_has_one() -> None:
+    text = '[[workload]]\nid = "decode"\npython = "a.py:f"\nphase = "sleep"\n'
+    with pytest.raises(ConfigError, match=r"ciwm.toml: workload.decode.phase: "):
+        parsed(text)
+    with pytest.raises(ConfigError, match=r"ciwm.toml: workload.0.id: "):
+        parsed(text.replace('id = "decode"', "id = 3"))

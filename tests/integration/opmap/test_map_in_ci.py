@@ -54,10 +54,12 @@ class Fork:
 
     path: Path
 
-    def commit(self, framework: str, config: str = CONFIG, manifest: str = "") -> str:
+    def commit(
+        self, framework: str, config: str = CONFIG, manifest: str = "", workload: str = WORKLOAD
+    ) -> str:
         for name, text in {
             "framework.py": framework,
-            "bench/net.py": WORKLOAD,
+            "bench/net.py": workload,
             "npu.json": manifest or target("tanh.out"),
             "ciwm.toml": config,
         }.items():
@@ -113,6 +115,19 @@ def test_a_bump_that_sends_an_operator_to_the_cpu_is_blocked_by_name(fork: Fork)
     assert "aten::cumsum.out is newly needed by net" in comment.splitlines()[0]
     maps = [read_record(path, WorkloadMap) for path in out_maps(fork, head)]
     assert [each.provenance.revision for each in maps] == [base, head]
+    assert not any("edits workloads" in warning for warning in report.map_diff.warnings)
+
+
+def test_a_head_that_edits_what_is_mapped_is_told_to_be_the_workload_of_both(fork: Fork) -> None:
+    base = fork.commit(NATIVE)
+    head = fork.commit(NATIVE, workload=WORKLOAD.replace("(x)\n", "(x).tanh()\n"))
+    code, report, comment = fork.ci(base, head)
+    assert code == 0
+    assert report.map_diff is not None
+    assert report.map_diff.warnings[0].startswith(
+        "this change edits workloads it is mapped by: net"
+    )
+    assert "edits workloads it is mapped by: net" in comment
 
 
 def test_the_map_alone_is_made_where_it_is_asked_for(fork: Fork) -> None:

@@ -183,8 +183,9 @@ def test_a_table_of_nccl_tests_without_rows_is_refused(tmp_path: Path) -> None:
 
 def test_a_format_that_is_named_counts(tmp_path: Path) -> None:
     assert "cannot be read as pyperf" in refusal(OUTPUTS / "hyperfine.json", "pyperf")
-    with pytest.raises(UsageError, match="no format 'speed'"):
+    with pytest.raises(UsageError, match="no format 'speed'") as caught:
         read_file(OUTPUTS / "hyperfine.json", "speed")
+    assert caught.value.hint.endswith("samples-json, samples-csv")
     with pytest.raises(UsageError, match="there is no "):
         read_file(tmp_path / "nowhere")
 

@@ -9,6 +9,7 @@ import pytest
 from ciwm.config_map import DeviceConfig
 from ciwm.opmap.observe import Observed
 from ciwm.opmap.taxonomy import intensity, memory
+from ciwm.report.map_words import intensity_words
 
 # 100 TFLOP/s over 1,000 GB/s: the ridge is at 100 FLOP/byte
 DEVICE = DeviceConfig(
@@ -55,6 +56,8 @@ def test_operators_that_are_not_counted_leave_memory_bound_open() -> None:
     found = intensity(figures, DEVICE)
     assert found is not None
     assert found.bound == "undetermined"
+    assert "aten.conv3d.default not counted" in found.reason
+    assert "(conv3d.default not counted)" in intensity_words(found)
 
 
 def test_a_model_with_a_cache_fits_with_it() -> None:
