@@ -224,7 +224,8 @@ def test_an_unknown_command_is_one_line(scene: Scene) -> None:
     assert error.startswith("no such command: the input command is ci, sync-report, bench,")
 
 
-def test_a_build_error_is_an_annotation_on_its_line(scene: Scene) -> None:
+def broken_pull_request(scene: Scene) -> tuple[Pull, dict[str, Any]]:
+    """A pull request whose head does not compile, checked out as it is tested, and its event."""
     git(scene.downstream.path, "switch", "-q", "-c", "broken", BASE)
     source = "int first;\nint broken(void) { return 1 }\n"
     (scene.downstream.path / "broken.c").write_text(source)
@@ -233,13 +234,21 @@ def test_a_build_error_is_an_annotation_on_its_line(scene: Scene) -> None:
     sha = scene.downstream.commit("A semicolon less")
     pull = scene.github.pull_request("broken", head_sha=sha, base_sha=scene.sha(BASE))
     scene.downstream.check_out_merge("broken")
-    event = scene.github.pull_request_event(pull)
+    return pull, scene.github.pull_request_event(pull)
+
+
+def test_a_build_error_is_an_annotation_on_its_line(scene: Scene) -> None:
+    pull, event = broken_pull_request(scene)
     assert scene("pull_request", event).outputs["exit-code"] == "1"
     (check,) = scene.github.checks(pull.head_sha)
     (remark,) = check["annotations"]
     assert (remark["path"], remark["start_line"]) == ("broken.c", 2)
     assert "error: expected" in remark["message"]
 
+
+@pytest.mark.heavy  # act loses lines of a failed step now and then
+def test_without_a_check_the_runner_tells_of_a_build_error(scene: Scene) -> None:
+    _, event = broken_pull_request(scene)
     alone = scene("pull_request", event, token=scene.github.read_only_token)
     (error,) = [one for one in alone.annotations if one.properties.get("file")]
     assert (error.level, error.properties["file"], error.properties["line"]) == (
