@@ -259,13 +259,11 @@ def _close_waivers(github: GitHub, report: BumpReport, event: Event, runner: Run
 
 
 def _show(report: BumpReport, directory: Path, *, as_json: bool) -> None:
-    if as_json:
-        click.echo(report.to_json(), nl=False)
-        return
-    from ciwm.commands.options import wide_console  # noqa: PLC0415
-    from ciwm.report.bump_text import show_bump  # noqa: PLC0415
+    from ciwm.commands.options import print_bump  # noqa: PLC0415
 
-    show_bump(report, wide_console())
+    print_bump(report, as_json=as_json)
+    if as_json:
+        return
     _say(f"records: {directory} (report.json, comment.md)")
     if report.exit_code == INTERRUPTED and report.run_file is not None:
         _say(f"to go on: ciwm bench --resume {directory / 'run'}")

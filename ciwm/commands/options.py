@@ -10,6 +10,8 @@ import click
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ciwm.records import BumpReport
+
 CONFIG = click.option(
     "--config",
     "config_file",
@@ -27,6 +29,16 @@ def wide_console() -> Console:
 
     console = Console()
     return console if console.is_terminal else Console(width=_LOG_WIDTH)
+
+
+def print_bump(report: BumpReport, *, as_json: bool) -> None:
+    """Print a bump's report on standard output, as the record or in words."""
+    if as_json:
+        click.echo(report.to_json(), nl=False)
+        return
+    from ciwm.report.bump_text import show_bump  # noqa: PLC0415  rich is slow to import
+
+    show_bump(report, wide_console())
 
 
 def refuse_both(*, as_json: bool, markdown: bool) -> None:
