@@ -231,7 +231,8 @@ class _Bench:
         self.schedule.take(block, finished.took_s)
         name = block[0].workload
         if name not in self.schedule.undecided:
-            self.say(f"{name}: enough launches")
+            ran = any(one.exit == "ok" for one in self.launches if one.workload == name)
+            self.say(f"{name}: " + ("enough launches" if ran else "no more launches: none ran"))
         if self.directory.may_refresh:
             self.directory.write_run(self._run(STILL_RUNNING, complete=False))
 

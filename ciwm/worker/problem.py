@@ -32,7 +32,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def one_line(error: BaseException, folder: str) -> str:
-    """Type, message and the innermost line of the workload's own folder, on one line."""
+    """Type, message, the line that raised, and the innermost of the workload's own folder."""
     if isinstance(error, Problem):
         return str(error)
     words = " ".join(str(error).split())
@@ -45,10 +45,20 @@ def one_line(error: BaseException, folder: str) -> str:
 
 
 def _where(error: BaseException, folder: str) -> Optional[str]:
-    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+    frames = traceback.extract_tb(error.__traceback__)
+    for place, frame in reversed(list(enumerate(frames))):
         if frame.filename.startswith(folder + os.sep):
-            return f"{os.path.basename(frame.filename)}:{frame.lineno} in {frame.name}"
+            called = _told(frame, os.path.basename(frame.filename))
+            if place == len(frames) - 1:
+                return called
+            # Whose fault it is shows where it was raised; two parts tell a package from another.
+            parts = frames[-1].filename.rsplit(os.sep, 2)[-2:]
+            return f"{_told(frames[-1], '/'.join(parts))}, called at {called}"
     return None
+
+
+def _told(frame: traceback.FrameSummary, file: str) -> str:
+    return f"{file}:{frame.lineno} in {frame.name}"
 
 
 def full_text(error: BaseException) -> str:

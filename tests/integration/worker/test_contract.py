@@ -144,6 +144,18 @@ def test_an_exception_is_one_line_with_its_place(bench: Bench) -> None:
     assert "Traceback (most recent call last)" in worked.output
 
 
+def test_an_exception_of_the_framework_is_told_with_both_places(bench: Bench) -> None:
+    bench.write("engine/attention.py", "def forward(x):\n    raise KeyError('head_dim')\n")
+    bench.write("bench/w.py", "from engine import attention\ndef step(): attention.forward(1)\n")
+
+    error = bench.run("bench/w.py:step", path=[str(bench.folder)]).journal.error
+
+    assert error == (
+        "failed",
+        "KeyError: 'head_dim' (engine/attention.py:2 in forward, called at w.py:2 in step)",
+    )
+
+
 def test_memory_errors_are_out_of_memory(bench: Bench) -> None:
     bench.write("w.py", "def step(): raise MemoryError\n")
     assert bench.run("w.py:step").journal.error == ("oom", "MemoryError (w.py:1 in step)")
