@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 from dataclasses import dataclass, field
@@ -26,13 +27,18 @@ _ANNOTATIONS = {"error", "warning", "notice"}
 _KEPT = re.compile(
     "LANG|LC_ALL|TMPDIR|LD_LIBRARY_PATH|SSL_CERT_FILE|PIP_.*|(?i:https?_proxy|no_proxy)"
 )
-# act 0.2.89 leaves a failed step without reading what is still in its terminal: on a busy machine
-# every third loses its last lines. So the shell act starts for a step stays a moment after failing.
-_LINGERING_SHELL = """#!{bash}
-[[ "$1 $2" == "--noprofile --norc" || "$1 $#" == "-e 2" ]] || exec {bash} "$@"
+# act 0.2.89 leaves a failed step at once, with what its terminal still holds unread. So the shell
+# act starts for a step ends a failing one with a line of its own and stays until act has logged it.
+_END = re.compile(r"\[the step ends: [0-9.]+\]")
+_PATIENT_SHELL = """#!{bash}
+[[ -t 1 ]] && [[ "$1 $2" == "--noprofile --norc" || "$1 $#" == "-e 2" ]] || exec {bash} "$@"
 {bash} "$@"
 status=$?
-[[ $status == 0 ]] || sleep 0.5
+if [[ $status != 0 ]]; then
+  end="[the step ends: $$.$EPOCHREALTIME]"
+  echo "$end"
+  while kill -0 $PPID && ! grep -qF "$end" {log}; do sleep 0.05; done 2>/dev/null
+fi
 exit $status
 """
 
@@ -88,7 +94,8 @@ class Act:
         self.runs += 1
         here = self.folder / f"act-{self.runs}"
         (here / "home").mkdir(parents=True)
-        _write_shell(here / "bin")
+        log = here / "log.jsonl"
+        _write_shell(here / "bin", log)
         (here / "event.json").write_text(json.dumps(event or {}), encoding="utf-8")
         (here / "secrets").write_text(f"GITHUB_TOKEN={token}\n" if token else "", encoding="utf-8")
         command = [self.program, event_name, "--directory", str(checkout), *_files(here)]
@@ -98,17 +105,19 @@ class Act:
             command += ["--env", f"{name}={value}"]
         for name, path in (actions or {}).items():
             command += ["--local-repository", f"{name}={path}"]
-        done = subprocess.run(
-            [*command, *arguments],
-            cwd=checkout,
-            env=_environment(here),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=timeout_s,
-            check=False,
-        )
-        return _result(done)
+        with log.open("wb") as out:
+            done = subprocess.run(
+                [*command, *arguments],
+                cwd=checkout,
+                env=_environment(here),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.PIPE,
+                text=True,
+                timeout=timeout_s,
+                check=False,
+            )
+        return _result(done.returncode, log.read_text(encoding="utf-8"), done.stderr)
 
 
 def _files(here: Path) -> list[str]:
@@ -128,18 +137,19 @@ def _environment(here: Path) -> dict[str, str]:
     return {**found, "PATH": path, "HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config")}
 
 
-def _write_shell(folder: Path) -> None:
+def _write_shell(folder: Path, log: Path) -> None:
     folder.mkdir()
     shell = folder / "bash"
-    shell.write_text(_LINGERING_SHELL.format(bash=shutil.which("bash")), encoding="utf-8")
+    text = _PATIENT_SHELL.format(bash=shutil.which("bash"), log=shlex.quote(str(log)))
+    shell.write_text(text, encoding="utf-8")
     shell.chmod(0o755)
 
 
-def _result(done: subprocess.CompletedProcess[str]) -> ActResult:
-    events = tuple(_events(done.stdout))
+def _result(rc: int, told: str, warned: str) -> ActResult:
+    events = tuple(_events(told))
     lines = [str(event.get("msg", "")).rstrip("\n") for event in events]
     return ActResult(
-        rc=done.returncode,
+        rc=rc,
         outputs={
             event["name"]: event["arg"]
             for event in events
@@ -163,17 +173,20 @@ def _result(done: subprocess.CompletedProcess[str]) -> ActResult:
             for event in events
             if "jobResult" in event
         },
-        log=re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(lines) + done.stderr),
+        log=re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(lines) + warned),
         events=events,
     )
 
 
 def _events(text: str) -> list[dict[str, Any]]:
     found = []
-    for line in text.splitlines():
+    for told in text.removesuffix("\n").split("\n"):
+        line = _END.sub("", told)
         try:
             event = json.loads(line)
         except ValueError:
             event = {"msg": line}
-        found.append(event if isinstance(event, dict) else {"msg": line})
+        event = event if isinstance(event, dict) else {"msg": line}
+        if line == told or str(event.get("msg", "")).strip():  # the shell's own line is nobody's
+            found.append(event)
     return found

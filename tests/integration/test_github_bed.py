@@ -151,18 +151,24 @@ def test_an_answer_lost_after_the_deed_leaves_the_deed_done(github: GitHubBed) -
     assert [one["body"] for one in github.comments(pull.number)] == ["x"]
 
 
+def checkout_of(folder: Path, workflow: str, remote_url: str) -> Path:
+    """A git repository with one workflow."""
+    checkout = folder / "checkout"
+    file = checkout / ".github/workflows/ci.yml"
+    file.parent.mkdir(parents=True)
+    file.write_text(workflow, encoding="utf-8")
+    git = ["git", "-C", str(checkout), "-c", "user.name=t", "-c", "user.email=t@example.org"]
+    subprocess.run(["git", "init", "-q", "-b", "main", str(checkout)], check=True)
+    subprocess.run([*git, "remote", "add", "origin", remote_url], check=True)
+    subprocess.run([*git, "add", "-A"], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "c"], check=True)
+    return checkout
+
+
 def test_act_runs_a_workflow_that_reaches_the_bed(
     github: GitHubBed, act: Act, tmp_path: Path
 ) -> None:
-    checkout = tmp_path / "checkout"
-    workflow = checkout / ".github/workflows/ci.yml"
-    workflow.parent.mkdir(parents=True)
-    workflow.write_text(WORKFLOW, encoding="utf-8")
-    git = ["git", "-C", str(checkout), "-c", "user.name=t", "-c", "user.email=t@example.org"]
-    subprocess.run(["git", "init", "-q", "-b", "main", str(checkout)], check=True)
-    subprocess.run([*git, "remote", "add", "origin", github.remote_url], check=True)
-    subprocess.run([*git, "add", "-A"], check=True)
-    subprocess.run([*git, "commit", "-q", "-m", "c"], check=True)
+    checkout = checkout_of(tmp_path, WORKFLOW, github.remote_url)
     pull = github.pull_request()
     result = act(
         "pull_request",
@@ -178,6 +184,18 @@ def test_act_runs_a_workflow_that_reaches_the_bed(
     assert result.annotations[0].properties == {"title": "ciwm", "file": "a.py", "line": "3"}
     assert result.jobs == {"test": "failure"}
     assert f"repository {github.repository}" in result.log
+
+
+def test_act_shows_the_last_words_of_a_failing_step_however_late_it_reads(
+    act: Act, tmp_path: Path
+) -> None:
+    checkout = checkout_of(tmp_path, HELD_UP, "https://example.org/acme/fork.git")
+    result = act("push", checkout=checkout)
+    assert result.rc == 1, result.log
+    told = [line for line in result.log.splitlines() if line.startswith("line ")]
+    assert told == [f"line {number}" for number in range(1, 101)]
+    assert [one.message for one in result.annotations] == ["without a line feed"]
+    assert "the step ends" not in result.log
 
 
 WORKFLOW = """
@@ -206,5 +224,21 @@ jobs:
           echo "# all of it" >> "$GITHUB_STEP_SUMMARY"
       - run: |
           echo "::error title=ciwm,file=a.py,line=3::too slow"
+          exit 1
+"""
+
+# the runner is held still from before the step's last words until well after its end
+HELD_UP = """
+on: push
+jobs:
+  test:
+    runs-on: ubuntu-latest
+    steps:
+      - run: |
+          read -r _ _ _ runner _ < /proc/$PPID/stat
+          kill -STOP $runner
+          setsid bash -c "sleep 1.5; kill -CONT $runner" < /dev/null > /dev/null 2>&1 &
+          for number in {1..100}; do echo "line $number"; done
+          printf '::error::without a line feed'
           exit 1
 """
