@@ -13,7 +13,7 @@ from ciwm.errors import UsageError
 from ciwm.policy.outcomes import Outcome, outcome
 from ciwm.policy.scale import as_measured, signed
 from ciwm.policy.thresholds import replaced
-from ciwm.policy.words import named, odds, plain
+from ciwm.policy.words import odds, plain, quantity
 from ciwm.records import Confirmation, LaunchCount
 
 if TYPE_CHECKING:
@@ -99,17 +99,19 @@ def _together(found: Outcome, first: Trial, second: Trial | None) -> Outcome:
     if not (_large(first) and _large(second)) or evidence < _needed(first, second):
         return _not_confirmed(found, seen)
     reason = (
-        f"{named(series)} is worse ({signed(series, first.gate.estimate)}), confirmed: {seen}; "
+        f"{quantity(first)} is worse ({signed(series, first.gate.estimate)}), confirmed: {seen}; "
         f"together, {odds(evidence)}"
     )
     return Outcome("regressed", reason, by_tail=found.by_tail)
 
 
-def confirmation(case: Case, other: Case | None) -> Confirmation | None:
-    """What a second run says of a series, in numbers."""
+def confirmation(case: Case, other: Case | None, *, by_tail: bool) -> Confirmation | None:
+    """What a second run says of a series, in numbers; of slowest iterations where they decided."""
     if other is None or not other.trial.launches or not other.trial.gate.base:
         return None
-    trial = other.trial
+    first, trial = _trials(case, other, by_tail=by_tail)
+    if trial is None:
+        first, trial = case.trial, other.trial
     change = as_measured(trial.series, trial.gate.estimate)
     return Confirmation(
         run=other.run.id,
@@ -117,7 +119,7 @@ def confirmation(case: Case, other: Case | None) -> Confirmation | None:
         ratio=None if trial.on_differences else change,
         difference=change if trial.on_differences else None,
         evidence=trial.gate.evidence,
-        evidence_together=case.trial.gate.evidence + trial.gate.evidence,
+        evidence_together=first.gate.evidence + trial.gate.evidence,
         launches=LaunchCount(base=trial.launches, head=trial.launches),
     )
 

@@ -16,7 +16,7 @@ from ciwm.policy.words import (
     unchanged,
     undecided,
 )
-from ciwm.records import SIDES
+from ciwm.records import SEVERITY, SIDES
 
 if TYPE_CHECKING:
     from ciwm.policy.case import Case
@@ -35,11 +35,19 @@ class Outcome(NamedTuple):
 
 
 def outcome(case: Case) -> Outcome:
-    """The outcome of one series."""
+    """The outcome of one series: the worst of its `outcomes`."""
+    return min(outcomes(case), key=lambda found: SEVERITY.index(found.outcome))
+
+
+def outcomes(case: Case) -> tuple[Outcome, ...]:
+    """What a series comes to: by its P50, and by slowest iterations that may block, if in doubt.
+
+    Both are told: where the one is waived, or may not block, the other still counts.
+    """
     for row in (_failed, _without_base, _missing, _new, _sometimes_absent, _void, _apart):
         found = row(case)
         if found is not None:
-            return found
+            return (found,)
     return _judged(case)
 
 
@@ -123,19 +131,16 @@ def _apart(case: Case) -> Outcome | None:
     return Outcome("inconclusive", advice(case.trial, case.aggregate))
 
 
-def _judged(case: Case) -> Outcome:
-    """By the P50, unless slowest iterations that may block say something worse."""
+def _judged(case: Case) -> tuple[Outcome, ...]:
+    """By the P50, and by slowest iterations that may block where they are slower or in doubt."""
     trial = case.trial
     middle = outcome_of(trial, case)
     if case.aggregate and case.run.plan.order != "seeded":
         middle = middle._replace(reason=f"{middle.reason}; {on_trust(case.aggregate)}")
-    if trial.tail is None or not trial.tail_gates or middle.outcome == "regressed":
-        return middle
-    slowest = outcome_of(trial.tail, case)
-    worse = slowest.outcome == "regressed" or (
-        slowest.outcome == "inconclusive" and middle.outcome != "inconclusive"
-    )
-    return slowest._replace(by_tail=True) if worse else middle
+    if trial.tail is None or not trial.tail_gates:
+        return (middle,)
+    slowest = outcome_of(trial.tail, case)._replace(by_tail=True)
+    return (middle, slowest) if slowest.outcome in ("regressed", "inconclusive") else (middle,)
 
 
 def outcome_of(trial: Trial, case: Case) -> Outcome:

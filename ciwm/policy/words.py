@@ -32,7 +32,7 @@ def plain(text: str, longest: int = _LONGEST) -> str:
 
 def proved(trial: Trial, *, worse: bool) -> str:
     """A regression or an improvement: how large, how sure."""
-    return f"{_quantity(trial)} is {_change(trial)}; {_sureness(trial, worse=worse)}"
+    return f"{quantity(trial)} is {_change(trial)}; {_sureness(trial, worse=worse)}"
 
 
 def unchanged(trial: Trial) -> str:
@@ -40,11 +40,11 @@ def unchanged(trial: Trial) -> str:
     threshold = limit(trial.series)
     if trial.compared_exactly:
         if trial.values["base"][0] == trial.values["head"][0]:
-            return f"{_quantity(trial)} is the same in all {_launches(trial)}"
-        return f"{_quantity(trial)} is {_change(trial)}, below the threshold of {threshold}"
+            return f"{quantity(trial)} is the same in all {_launches(trial)}"
+        return f"{quantity(trial)} is {_change(trial)}, below the threshold of {threshold}"
     seen, worst = (signed(trial.series, x) for x in (trial.gate.estimate, trial.gate.worst()))
     return (
-        f"{_quantity(trial)}: {seen}, and with 95 % confidence at worst {worst}: short of the "
+        f"{quantity(trial)}: {seen}, and with 95 % confidence at worst {worst}: short of the "
         f"threshold of {threshold}, {_launches(trial)}"
     )
 
@@ -58,7 +58,7 @@ def advice(trial: Trial, aggregate: str) -> str:
         seen = _seen(trial)
     figure_only = f"; each launch is one figure ({aggregate}), no samples" if aggregate else ""
     return (
-        f"advice only: {_quantity(trial)}: {seen}; base and head were measured apart{figure_only}"
+        f"advice only: {quantity(trial)}: {seen}; base and head were measured apart{figure_only}"
     )
 
 
@@ -86,9 +86,9 @@ def undecided(trial: Trial, stopped: str) -> str:
         return f"{named(trial.series)}: no complete block of launches ({stopped})"
     if not trial.comparable:
         few = f"{_launches(trial)} ({stopped})"
-        return f"{_quantity(trial)} is {_change(trial)}, but {few} are too few to prove it"
+        return f"{quantity(trial)} is {_change(trial)}, but {few} are too few to prove it"
     return (
-        f"{_quantity(trial)}: {limit(trial.series)} for the worse is neither proved nor excluded: "
+        f"{quantity(trial)}: {limit(trial.series)} for the worse is neither proved nor excluded: "
         f"{_range(trial)} after {_launches(trial)} ({stopped}), launch sd "
         f"{_width(trial, trial.gate.launch_sd)}; {_what_it_takes(trial)}"
     )
@@ -116,7 +116,8 @@ def _width(trial: Trial, width: float) -> str:
     return f"{100 * (exp(width) - 1):.2g} %"
 
 
-def _quantity(trial: Trial) -> str:
+def quantity(trial: Trial) -> str:
+    """What was compared: a series' P50, its only value, or its slowest iterations."""
     if trial.of_slowest:
         return f"{named(trial.series)} of the slowest 5 % of iterations"
     return named(trial.series) + ("" if trial.single else " P50")
