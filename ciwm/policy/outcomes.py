@@ -75,6 +75,8 @@ def _missing(case: Case) -> Outcome | None:
     name = named(case.series)
     if not case.has("base") and not case.has("head"):
         stopped = plain(case.run.stopped_because)
+        if case.awaits_its_turn:
+            return Outcome("inconclusive", f"{name}: the run ended before its turn ({stopped})")
         return Outcome("missing", f"{name}: planned, but measured on neither side ({stopped})")
     if case.has("base") and case.lacks("head"):
         return Outcome("missing", f"{name}: on base only, and not declared removed")

@@ -57,9 +57,7 @@ def advice(trial: Trial, aggregate: str) -> str:
     else:
         seen = _seen(trial)
     figure_only = f"; each launch is one figure ({aggregate}), no samples" if aggregate else ""
-    return (
-        f"advice only: {quantity(trial)}: {seen}; base and head were measured apart{figure_only}"
-    )
+    return f"advice only: {quantity(trial)}: {seen}; base and head were measured apart{figure_only}"
 
 
 def on_trust(aggregate: str) -> str:
