@@ -34,13 +34,17 @@ def run_outcome(series: Sequence[SeriesVerdict], config: GateConfig) -> RunOutco
 
 
 def exit_code(verdict: Verdict, config: GateConfig) -> int:
-    """0 yes, 1 no, 3 inconclusive and 5 void where the configuration says that they fail."""
+    """0 yes, 1 no, 3 inconclusive and 5 void where the configuration says that they fail.
+
+    A void series does not hide an inconclusive one that is told to fail.
+    """
+    found = {verdict.outcome, *(series.outcome for series in verdict.series)}
     if verdict.outcome == "fail":
         return NO
-    if verdict.outcome == "inconclusive" and config.on_inconclusive == "fail":
-        return INCONCLUSIVE
-    if verdict.outcome == "void" and config.on_void == "fail":
+    if "void" in found and config.on_void == "fail":
         return VOID
+    if "inconclusive" in found and config.on_inconclusive == "fail":
+        return INCONCLUSIVE
     return OK
 
 
