@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.errors import UsageError
+from ciwm.policy.blocks import APART
 from ciwm.policy.outcomes import Outcome, outcome
 from ciwm.policy.scale import as_measured, signed
 from ciwm.policy.thresholds import replaced
@@ -38,7 +39,7 @@ def refuse_unlike(run: Run, second: Run) -> None:
             raise UsageError(
                 f"the second run is of another {side}: {there.sha[:12]}, not {here.sha[:12]}", HINT
             )
-    if "apart" in (run.plan.order, second.plan.order):
+    if run.plan.order in APART or second.plan.order in APART:
         raise UsageError("sides that were measured apart are no evidence, and confirm nothing")
     if run.plan.order == second.plan.order == "seeded" and run.plan.seed == second.plan.seed:
         raise UsageError(
@@ -86,10 +87,13 @@ def confirmed(found: Outcome, case: Case, other: Case | None) -> Outcome:
         return _not_confirmed(found, f"the second run: {alone.reason}")
     if case.trial.compared_exactly and other.trial.compared_exactly:
         return _counted_again(found, alone)
-    return _together(found, *_trials(case, other, by_tail=found.by_tail))
+    orders = case.run.plan.order, other.run.plan.order
+    return _together(found, *_trials(case, other, by_tail=found.by_tail), orders)
 
 
-def _together(found: Outcome, first: Trial, second: Trial | None) -> Outcome:
+def _together(
+    found: Outcome, first: Trial, second: Trial | None, orders: tuple[str, str]
+) -> Outcome:
     """Both runs have seen a change of the threshold's size, and their evidence suffices."""
     if second is None or not (first.gate.base and second.gate.base):
         return _not_confirmed(found, "the second run has nothing to set beside it")
@@ -100,7 +104,7 @@ def _together(found: Outcome, first: Trial, second: Trial | None) -> Outcome:
         return _not_confirmed(found, seen)
     reason = (
         f"{quantity(first)} is worse ({signed(series, first.gate.estimate)}), confirmed: {seen}; "
-        f"together, {odds(evidence)}"
+        f"together, {odds(evidence, *orders)}"
     )
     return Outcome("regressed", reason, by_tail=found.by_tail)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.policy.answer import headline, may_block, run_outcome
-from ciwm.policy.blocks import blocks
+from ciwm.policy.blocks import APART, blocks
 from ciwm.policy.build_time import of_run
 from ciwm.policy.case import Case, declared_removed
 from ciwm.policy.confirmation import confirmation, confirmed, like, refuse_unlike, unconfirmed
@@ -190,7 +190,7 @@ def _series(
 def _counted(case: Case) -> LaunchCount:
     """Launches in complete blocks; of sides measured apart, all where they make up none."""
     trial = case.trial
-    alone = case.run.plan.order == "apart" and not trial.launches
+    alone = case.run.plan.order in APART and not trial.launches
     values = trial.seen if alone else trial.values
     return LaunchCount(base=len(values["base"]), head=len(values["head"]))
 

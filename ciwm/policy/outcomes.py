@@ -76,7 +76,9 @@ def _missing(case: Case) -> Outcome | None:
     if not case.has("base") and not case.has("head"):
         stopped = plain(case.run.stopped_because)
         if case.awaits_its_turn:
-            return Outcome("inconclusive", f"{name}: the run ended before its turn ({stopped})")
+            return Outcome(
+                "inconclusive", f"{name}: the run ended before it was measured ({stopped})"
+            )
         return Outcome("missing", f"{name}: planned, but measured on neither side ({stopped})")
     if case.has("base") and case.lacks("head"):
         return Outcome("missing", f"{name}: on base only, and not declared removed")
@@ -137,7 +139,7 @@ def _judged(case: Case) -> tuple[Outcome, ...]:
     """By the P50, and by slowest iterations that may block where they are slower or in doubt."""
     trial = case.trial
     middle = outcome_of(trial, case)
-    if case.aggregate and case.run.plan.order != "seeded":
+    if case.run.plan.order == "trusted":
         middle = middle._replace(reason=f"{middle.reason}; {on_trust(case.aggregate)}")
     if trial.tail is None or not trial.tail_gates:
         return (middle,)
@@ -147,10 +149,11 @@ def _judged(case: Case) -> tuple[Outcome, ...]:
 
 def outcome_of(trial: Trial, case: Case) -> Outcome:
     """What the gate's verdict on a trial comes to."""
+    order = case.run.plan.order
     if trial.verdict == "regress":
-        return Outcome("regressed", proved(trial, worse=True))
+        return Outcome("regressed", proved(trial, order, worse=True))
     if trial.verdict == "improve":
-        return Outcome("improved", proved(trial, worse=False))
+        return Outcome("improved", proved(trial, order, worse=False))
     if trial.verdict == "pass":
         return Outcome("unchanged", unchanged(trial))
     return Outcome("inconclusive", undecided(trial, plain(case.run.stopped_because)))

@@ -172,7 +172,7 @@ def test_a_slower_middle_that_may_not_block_does_not_hide_a_slower_tail() -> Non
     [(0.02, "waived", False), (1.0, "regressed", True)],
 )
 def test_a_waiver_of_the_middle_covers_a_tail_up_to_its_ceiling_alone(
-    tail: float, outcome: str, by_tail: bool
+    tail: float, outcome: str, *, by_tail: bool
 ) -> None:
     waiver = Waiver(
         series="decode/b1",
