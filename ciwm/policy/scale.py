@@ -44,9 +44,8 @@ def figure(series: Series, value: float, *, sign: bool = False) -> str:
 
 def unit_of(series: Series) -> str:
     """What follows such a figure."""
-    return (
-        f" {unit_of_difference(series.unit)}".rstrip() if series.threshold_abs is not None else " %"
-    )
+    unit = "%" if series.threshold_abs is None else unit_of_difference(series.unit)
+    return f" {unit}".rstrip()
 
 
 def signed(series: Series, change: float) -> str:

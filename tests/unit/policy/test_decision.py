@@ -455,7 +455,7 @@ def test_launches_that_gave_no_value_of_a_series_are_told() -> None:
 def test_a_difference_of_percentages_is_told_in_points() -> None:
     builder = RunBuilder(family=[series(unit="%", better="higher", threshold_abs=0.5)])
     for number in range(8):
-        builder.block(number, {"base": [90.0, 90.01], "head": [89.0, 89.01]})
+        builder.block(number, {"base": [90.0, 90.01], "head": [88.5, 88.51]})
     (found,) = decide(builder.run(), GateConfig()).series
-    assert "is 1 points lower" in found.reason
-    assert seen(found) == "\N{MINUS SIGN}1 points"
+    assert "is 1.5 points lower" in found.reason
+    assert seen(found) == "\N{MINUS SIGN}1.5 points"
