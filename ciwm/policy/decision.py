@@ -154,6 +154,7 @@ def _verdict(
         problems=(*notes, *renames(run.plan, rows)),
         judged_by_itself=judged_by_itself(run),
         devices=rank_figures(run),
+        order=run.plan.order,
     )
 
 

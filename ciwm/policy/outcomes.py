@@ -139,7 +139,7 @@ def _judged(case: Case) -> tuple[Outcome, ...]:
     """By the P50, and by slowest iterations that may block where they are slower or in doubt."""
     trial = case.trial
     middle = outcome_of(trial, case)
-    if case.run.plan.order == "trusted":
+    if case.run.plan.order == "trusted" and trial.launches:
         middle = middle._replace(reason=f"{middle.reason}; {on_trust(case.aggregate)}")
     if trial.tail is None or not trial.tail_gates:
         return (middle,)

@@ -17,6 +17,7 @@ from ciwm.records.telemetry import HostTelemetry, Telemetry
 Side = Literal["base", "head"]
 SIDES: tuple[Side, Side] = ("base", "head")
 Better = Literal["lower", "higher"]
+Order = Literal["seeded", "unknown", "apart", "trusted"]
 LOADED_NOTHING = "loaded nothing from its build"  # the detail of a launch that ended well otherwise
 ExitReason = Literal[
     "ok",  # ended by itself with samples for every declared series
@@ -132,7 +133,7 @@ class Plan(Record):
     """
 
     seed: int
-    order: Literal["seeded", "unknown", "apart", "trusted"] = "seeded"
+    order: Order = "seeded"
     launches_per_side_in_block: int = 2
     max_launches: int = Field(le=LARGEST_COUNT)
     family: tuple[Series, ...]

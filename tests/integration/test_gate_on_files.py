@@ -306,3 +306,16 @@ def test_files_beyond_whole_blocks_are_left_out_and_told(
     verdict = judged(capsys, base, head)
     assert verdict["series"][0]["launches"] == {"base": 4, "head": 4}
     assert any("left out" in line and "(1 base, 0 head)" in line for line in verdict["problems"])
+
+
+def test_the_markdown_of_files_measured_apart_promises_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = copies(tmp_path / "base", "pytest-benchmark.json", 4, times(1.0, 1))
+    head = copies(tmp_path / "head", "pytest-benchmark.json", 4, times(1.0, 2))
+    arguments = ["gate", *named("base", base), *named("head", head), "--markdown"]
+    for more in ([], ["--trust-separate"]):
+        assert ciwm([*arguments, *more]) == 0
+        shown = capsys.readouterr().out
+        assert "Measured apart: nothing bounds false alarms." in shown
+        assert "At most" not in shown
