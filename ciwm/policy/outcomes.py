@@ -106,10 +106,12 @@ def _void(case: Case) -> Outcome | None:
     if case.tally.broken:
         return Outcome("void", f"{name}: {case.tally.broken}")
     if case.run.plan.order == "seeded" and case.tally.skipped_blocks:
+        blocks = case.tally.skipped_blocks
+        count = "1 block is" if blocks == 1 else f"{blocks} blocks are"
         return Outcome(
             "void",
-            f"{name}: {case.tally.skipped_blocks} blocks before the last one are not in the run, "
-            "or not whole: to leave out what was seen could make any answer",
+            f"{name}: {count} not in the run, or not whole, or there twice: to leave out what was "
+            "seen could make any answer",
         )
     if case.trial.verdict == "no ratio":
         return Outcome("void", f"{name}: {_no_ratio(case.trial)}")

@@ -62,7 +62,8 @@ def _plan(run: Run, watch: Watch) -> Iterator[str]:
             "judged as the larger family"
         )
     needs = max((trial.gate.launches_to_block for trial in watch.trials), default=0)
-    if needs > plan.max_launches:
+    most = max((trial.launches for trial in watch.trials), default=0)
+    if needs > max(plan.max_launches, most):
         yield (
             f"no regression can be proved: with {family_size(plan)} series it takes {needs} "
             f"launches a side at least, and max_launches is {plan.max_launches}"
