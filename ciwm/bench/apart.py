@@ -31,7 +31,7 @@ def joined(base: Sequence[Run], head: Sequence[Run], *, trusted: bool) -> Run:
     launches = tuple(_renumbered(_blocks(_of_side(base, "base"), _of_side(head, "head"))))
     plan = Plan(
         seed=0,
-        order="unknown" if trusted else "apart",
+        order="trusted" if trusted else "apart",
         max_launches=max(len(launches), *(run.plan.max_launches for run in runs)),
         family=family,
         family_size=max(len(family), *(run.plan.family_size for run in runs)),

@@ -52,7 +52,7 @@ class Reader:
 
         Raises UsageError where it cannot be read.
         """
-        path, part = _parted(name)
+        path, part = parted(name)
         if not path.exists():
             raise UsageError(f"there is no {path}", "ciwm bench BASE HEAD writes a run")
         if path.is_dir() and (path / "run.json").is_file():
@@ -115,7 +115,7 @@ class Reader:
         )
 
 
-def _parted(name: str) -> tuple[Path, str]:
+def parted(name: str) -> tuple[Path, str]:
     """`FILE#PART` where FILE alone is there: what a format has several of in one place."""
     path, mark, part = name.rpartition("#")
     if mark and not Path(name).exists() and Path(path).exists():

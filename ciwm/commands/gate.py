@@ -184,14 +184,29 @@ class _Source:
                 "--format, --metric and --ignore are for --base FILE --head FILE"
             )
 
+    def _refuse_twice(self) -> None:
+        """Each file is a launch of its own: the same one again would count as another."""
+        from ciwm.bench.foreign import parted  # noqa: PLC0415
+
+        seen: dict[tuple[Path, str], str] = {}
+        for side, names in (("base", self.base), ("head", self.head)):
+            for name in names:
+                path, part = parted(name)
+                if not path.exists():
+                    continue  # the reader says so
+                before = seen.get((path.resolve(), part))
+                if before == side:
+                    raise click.UsageError(f"{name} is named twice for {side}: it is one launch")
+                if before:
+                    raise click.UsageError(f"{name} is named for base and for head")
+                seen[path.resolve(), part] = side
+
     def read(self, config: GateConfig, whole: Config) -> Run:
         """The run to decide on."""
         if self.base:
             from ciwm.bench.apart import joined  # noqa: PLC0415
 
-            twice = next((name for name in self.base if name in self.head), None)
-            if twice is not None and Path(twice).exists():
-                raise click.UsageError(f"{twice} is named for base and for head")
+            self._refuse_twice()
             reader = self.told.reader(config, whole)
             base = [reader.read(name, "base") for name in self.base]
             head = [reader.read(name, "head") for name in self.head]

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ciwm.config import BlockOn, GateConfig
-    from ciwm.records import SeriesVerdict, Verdict
+    from ciwm.records import Series, SeriesVerdict, Verdict
     from ciwm.records.verdict import RunOutcome, SeriesOutcome
 
 _BLOCKED_BY: dict[SeriesOutcome, BlockOn] = {
@@ -34,13 +34,17 @@ def run_outcome(series: Sequence[SeriesVerdict], config: GateConfig) -> RunOutco
 
 
 def exit_code(verdict: Verdict, config: GateConfig) -> int:
-    """0 yes, 1 no, 3 inconclusive and 5 void where the configuration says that they fail."""
+    """0 yes, 1 no, 3 inconclusive and 5 void where the configuration says that they fail.
+
+    A void series does not hide an inconclusive one that is told to fail.
+    """
+    found = {verdict.outcome, *(series.outcome for series in verdict.series)}
     if verdict.outcome == "fail":
         return NO
-    if verdict.outcome == "inconclusive" and config.on_inconclusive == "fail":
-        return INCONCLUSIVE
-    if verdict.outcome == "void" and config.on_void == "fail":
+    if "void" in found and config.on_void == "fail":
         return VOID
+    if "inconclusive" in found and config.on_inconclusive == "fail":
+        return INCONCLUSIVE
     return OK
 
 
@@ -89,14 +93,20 @@ def _decides(verdict: SeriesVerdict, run: RunOutcome, config: GateConfig) -> boo
 
 
 def _blocks(verdict: SeriesVerdict, config: GateConfig) -> bool:
-    """Whether a series' outcome blocks, by the rule that matches it or by the gate's own list."""
-    if verdict.outcome not in _BLOCKED_BY:
-        return False
     if verdict.of_build:
-        return "build_time" in config.block_on
-    rule = config.rule_for(verdict.series, verdict.metric, verdict.workload)
+        return verdict.outcome in _BLOCKED_BY and "build_time" in config.block_on
+    return may_block(verdict.outcome, verdict, config, by_tail=verdict.by_tail)
+
+
+def may_block(
+    outcome: SeriesOutcome, series: Series | SeriesVerdict, config: GateConfig, *, by_tail: bool
+) -> bool:
+    """Whether a series' outcome blocks, by the rule that matches it or by the gate's own list."""
+    if outcome not in _BLOCKED_BY:
+        return False
+    rule = config.rule_for(series.series, series.metric, series.workload)
     stated = None if rule is None else rule.block_on
-    what = "tail" if verdict.by_tail else _BLOCKED_BY[verdict.outcome]
+    what = "tail" if by_tail else _BLOCKED_BY[outcome]
     return what in (config.block_on if stated is None else stated)
 
 

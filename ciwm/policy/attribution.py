@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 FEWEST = 4  # blocks: fewer give an interval that says nothing
 INTERVAL_METHOD = (
-    "95 % two-sided Student interval of the 20 %-trimmed mean (Yuen) of the contrast within blocks "
-    "of one launch of each combination, in random order; the interaction is what the two leave of "
-    "the total"
+    "two-sided Student intervals of the 20 %-trimmed mean (Yuen) of the contrast within blocks of "
+    "one launch of each combination, in random order; those of a series hold together with 95 % "
+    "(each with 98.75 %, Bonferroni); the interaction is what the two leave of the total"
 )
 
 
@@ -151,13 +151,16 @@ def _sentence(
     told = ", ".join(
         f"{name} {_range(series, part)}" for name, part in zip(names, parts, strict=True)
     )
-    return f"{named(series)}: {whose[owner]}: {told}; {launches} launches of each"
+    return (
+        f"{named(series)}: {whose[owner]}: {told} (intervals that hold together with 95 %); "
+        f"{launches} launches of each"
+    )
 
 
 def _range(series: Series, effect: Effect) -> str:
     low, high = sorted((effect.low, effect.high), key=lambda end: as_measured(series, end))
     ends = f"{signed(series, low)} to {signed(series, high)}"
-    return f"{signed(series, effect.change)} (95 % interval {ends})"
+    return f"{signed(series, effect.change)} ({ends})"
 
 
 def _problems(run: FactorialRun, rules: VoidConfig) -> Iterator[str]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from ciwm.records import Launch, Plan, Side
 
+APART = ("apart", "trusted")  # orders of a plan whose sides were not measured together
 STOPPED = ("interrupted", "lost")  # by us: says nothing about the workload
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.policy.answer import headline, run_outcome
+from ciwm.policy.blocks import APART
 from ciwm.policy.outcomes import Outcome
 from ciwm.policy.waiving import waived_build
 from ciwm.records import LaunchCount, SeriesVerdict, Verdict
@@ -57,7 +58,7 @@ def of_run(
     if run.plan.order != "seeded" and base is None and head is None:
         return None
     # two that were measured apart were not built in one job either
-    row = _row(base if run.plan.order != "apart" else None, head, config)
+    row = _row(base if run.plan.order not in APART else None, head, config)
     if row is None or second is None or row.outcome != "regressed":
         return row if row is None else _settled(row, config, waivers)
     other = _row(second.base.build, second.head.build, config)
@@ -71,8 +72,9 @@ def of_run(
 
 def _settled(row: SeriesVerdict, config: GateConfig, waivers: Waivers | None) -> SeriesVerdict:
     """With its waiver; or waiting for the second run that the configuration asks for."""
+    row = waived_build(row, waivers)
     if row.outcome != "regressed" or not config.confirm:
-        return waived_build(row, waivers)
+        return row
     reason = f"needs confirmation: {row.reason}"
     doubt = {"outcome": "inconclusive", "reason": reason, "needs_confirmation": True}
     return row.model_copy(update=doubt)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ciwm.gate_config import matches
+from ciwm.records import SIDES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,6 +52,13 @@ class Case:
         if self.has(side):
             return False
         return self.tally.ran[side] > 0 or (self.run.complete and not self.tally.failures[side])
+
+    @property
+    def awaits_its_turn(self) -> bool:
+        """Whether its run was stopped, or out of budget, before both sides had run to an end."""
+        shard = self.run.plan.shard_of(self.series.workload)
+        unended = not (self.run.complete if shard is None else shard.complete or shard.missing)
+        return unended and not all(self.tally.ran[side] for side in SIDES)
 
 
 def declared_removed(series: Series, patterns: Sequence[str]) -> bool:

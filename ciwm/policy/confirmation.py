@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.errors import UsageError
+from ciwm.policy.blocks import APART
 from ciwm.policy.outcomes import Outcome, outcome
 from ciwm.policy.scale import as_measured, signed
 from ciwm.policy.thresholds import replaced
-from ciwm.policy.words import named, odds, plain
+from ciwm.policy.words import odds, plain, quantity
 from ciwm.records import Confirmation, LaunchCount
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def refuse_unlike(run: Run, second: Run) -> None:
             raise UsageError(
                 f"the second run is of another {side}: {there.sha[:12]}, not {here.sha[:12]}", HINT
             )
-    if "apart" in (run.plan.order, second.plan.order):
+    if run.plan.order in APART or second.plan.order in APART:
         raise UsageError("sides that were measured apart are no evidence, and confirm nothing")
     if run.plan.order == second.plan.order == "seeded" and run.plan.seed == second.plan.seed:
         raise UsageError(
@@ -86,10 +87,13 @@ def confirmed(found: Outcome, case: Case, other: Case | None) -> Outcome:
         return _not_confirmed(found, f"the second run: {alone.reason}")
     if case.trial.compared_exactly and other.trial.compared_exactly:
         return _counted_again(found, alone)
-    return _together(found, *_trials(case, other, by_tail=found.by_tail))
+    orders = case.run.plan.order, other.run.plan.order
+    return _together(found, *_trials(case, other, by_tail=found.by_tail), orders)
 
 
-def _together(found: Outcome, first: Trial, second: Trial | None) -> Outcome:
+def _together(
+    found: Outcome, first: Trial, second: Trial | None, orders: tuple[str, str]
+) -> Outcome:
     """Both runs have seen a change of the threshold's size, and their evidence suffices."""
     if second is None or not (first.gate.base and second.gate.base):
         return _not_confirmed(found, "the second run has nothing to set beside it")
@@ -99,17 +103,19 @@ def _together(found: Outcome, first: Trial, second: Trial | None) -> Outcome:
     if not (_large(first) and _large(second)) or evidence < _needed(first, second):
         return _not_confirmed(found, seen)
     reason = (
-        f"{named(series)} is worse ({signed(series, first.gate.estimate)}), confirmed: {seen}; "
-        f"together, {odds(evidence)}"
+        f"{quantity(first)} is worse ({signed(series, first.gate.estimate)}), confirmed: {seen}; "
+        f"together, {odds(evidence, *orders)}"
     )
     return Outcome("regressed", reason, by_tail=found.by_tail)
 
 
-def confirmation(case: Case, other: Case | None) -> Confirmation | None:
-    """What a second run says of a series, in numbers."""
+def confirmation(case: Case, other: Case | None, *, by_tail: bool) -> Confirmation | None:
+    """What a second run says of a series, in numbers; of slowest iterations where they decided."""
     if other is None or not other.trial.launches or not other.trial.gate.base:
         return None
-    trial = other.trial
+    first, trial = _trials(case, other, by_tail=by_tail)
+    if trial is None:
+        first, trial = case.trial, other.trial
     change = as_measured(trial.series, trial.gate.estimate)
     return Confirmation(
         run=other.run.id,
@@ -117,7 +123,7 @@ def confirmation(case: Case, other: Case | None) -> Confirmation | None:
         ratio=None if trial.on_differences else change,
         difference=change if trial.on_differences else None,
         evidence=trial.gate.evidence,
-        evidence_together=case.trial.gate.evidence + trial.gate.evidence,
+        evidence_together=first.gate.evidence + trial.gate.evidence,
         launches=LaunchCount(base=trial.launches, head=trial.launches),
     )
 

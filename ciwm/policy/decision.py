@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.policy.answer import headline, run_outcome
-from ciwm.policy.blocks import blocks
+from ciwm.policy.answer import headline, may_block, run_outcome
+from ciwm.policy.blocks import APART, blocks
 from ciwm.policy.build_time import of_run
 from ciwm.policy.case import Case, declared_removed
 from ciwm.policy.confirmation import confirmation, confirmed, like, refuse_unlike, unconfirmed
 from ciwm.policy.figures import figures, middle, seen_figures, tail_figures
 from ciwm.policy.gone import gone_verdict, renames
-from ciwm.policy.outcomes import Outcome, outcome
+from ciwm.policy.outcomes import Outcome, outcomes
 from ciwm.policy.problems import aggregates_of, judged_by_itself, problems
 from ciwm.policy.rank_figures import rank_figures
 from ciwm.policy.tally import Tally
@@ -59,13 +59,9 @@ def decide(
     verdicts = []
     for case in (each for each in cases if each.series not in removed):
         other = others.get(case.series.key)
-        found = outcome(case)
-        if second is not None:
-            found = confirmed(found, case, other)
-        elif config.confirm:
-            found = unconfirmed(found)
-        found, waiver = waived(found, case, waivers)
-        verdicts.append(_series(case, found, confirmation(case, other), waiver))
+        found, waiver = _settled(case, other, config, waivers, confirming=second is not None)
+        told = confirmation(case, other, by_tail=found.by_tail)
+        verdicts.append(_series(case, found, told, waiver))
     gone = (ruled(series, config) for series in run.plan.gone)
     verdicts += [gone_verdict(series) for series in gone if series not in removed]
     built = of_run(run, config, second, waivers) if verdicts else None  # alone it is no pass
@@ -77,6 +73,33 @@ def decide(
     if waivers is not None:
         notes = (*notes, *remarks(waivers, verdicts))
     return _verdict(run, config, verdicts, notes)
+
+
+def _settled(
+    case: Case,
+    other: Case | None,
+    config: GateConfig,
+    waivers: Waivers | None,
+    *,
+    confirming: bool,
+) -> tuple[Outcome, Waived | None]:
+    """The outcome that counts, of the P50's and the slowest iterations': what blocks comes first.
+
+    What a waiver accepts needs no second run.
+    """
+    settled = []
+    for each in outcomes(case):
+        found = confirmed(each, case, other) if confirming else each
+        found, waiver = waived(found, case, waivers)
+        if config.confirm and not confirming:
+            found = unconfirmed(found)
+        settled.append((found, waiver))
+    return min(settled, key=lambda one: _weight(one[0], case.series, config))
+
+
+def _weight(found: Outcome, series: Series, config: GateConfig) -> tuple[bool, int]:
+    harmless = not may_block(found.outcome, series, config, by_tail=found.by_tail)
+    return harmless, SEVERITY.index(found.outcome)
 
 
 def _removed(run: Run, cases: list[Case], config: GateConfig) -> list[Series]:
@@ -131,6 +154,7 @@ def _verdict(
         problems=(*notes, *renames(run.plan, rows)),
         judged_by_itself=judged_by_itself(run),
         devices=rank_figures(run),
+        order=run.plan.order,
     )
 
 
@@ -167,7 +191,7 @@ def _series(
 def _counted(case: Case) -> LaunchCount:
     """Launches in complete blocks; of sides measured apart, all where they make up none."""
     trial = case.trial
-    alone = case.run.plan.order == "apart" and not trial.launches
+    alone = case.run.plan.order in APART and not trial.launches
     values = trial.seen if alone else trial.values
     return LaunchCount(base=len(values["base"]), head=len(values["head"]))
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from math import exp, isfinite, log
+from math import exp, expm1, isfinite, log
 from statistics import median
 from typing import TYPE_CHECKING
 
+from ciwm.policy.blocks import APART
 from ciwm.policy.outcomes import outcome_of
 from ciwm.policy.scale import as_measured, interval_as_measured
 from ciwm.records import TailVerdict
@@ -41,7 +42,7 @@ def figures(trial: Trial, outcome: str) -> dict[str, Any]:
         "ci_low": low,
         "ci_high": high,
         "evidence": evidence,
-        "launch_sd_pct": 100 * gate.launch_sd,
+        "launch_sd_pct": 100 * expm1(gate.launch_sd),
     }
 
 
@@ -49,7 +50,7 @@ def seen_figures(case: Case) -> dict[str, float]:
     """Sides measured apart, too few launches for an interval: how their medians compare."""
     trial = case.trial
     base, head = middle(trial, "base"), middle(trial, "head")
-    if case.run.plan.order != "apart" or trial.launches or base is None or head is None:
+    if case.run.plan.order not in APART or trial.launches or base is None or head is None:
         return {}
     if trial.on_differences:
         return {"difference": head - base}

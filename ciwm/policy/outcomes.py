@@ -16,7 +16,7 @@ from ciwm.policy.words import (
     unchanged,
     undecided,
 )
-from ciwm.records import SIDES
+from ciwm.records import SEVERITY, SIDES
 
 if TYPE_CHECKING:
     from ciwm.policy.case import Case
@@ -35,11 +35,19 @@ class Outcome(NamedTuple):
 
 
 def outcome(case: Case) -> Outcome:
-    """The outcome of one series."""
+    """The outcome of one series: the worst of its `outcomes`."""
+    return min(outcomes(case), key=lambda found: SEVERITY.index(found.outcome))
+
+
+def outcomes(case: Case) -> tuple[Outcome, ...]:
+    """What a series comes to: by its P50, and by slowest iterations that may block, if in doubt.
+
+    Both are told: where the one is waived, or may not block, the other still counts.
+    """
     for row in (_failed, _without_base, _missing, _new, _sometimes_absent, _void, _apart):
         found = row(case)
         if found is not None:
-            return found
+            return (found,)
     return _judged(case)
 
 
@@ -67,6 +75,10 @@ def _missing(case: Case) -> Outcome | None:
     name = named(case.series)
     if not case.has("base") and not case.has("head"):
         stopped = plain(case.run.stopped_because)
+        if case.awaits_its_turn:
+            return Outcome(
+                "inconclusive", f"{name}: the run ended before it was measured ({stopped})"
+            )
         return Outcome("missing", f"{name}: planned, but measured on neither side ({stopped})")
     if case.has("base") and case.lacks("head"):
         return Outcome("missing", f"{name}: on base only, and not declared removed")
@@ -94,10 +106,12 @@ def _void(case: Case) -> Outcome | None:
     if case.tally.broken:
         return Outcome("void", f"{name}: {case.tally.broken}")
     if case.run.plan.order == "seeded" and case.tally.skipped_blocks:
+        blocks = case.tally.skipped_blocks
+        count = "1 block is" if blocks == 1 else f"{blocks} blocks are"
         return Outcome(
             "void",
-            f"{name}: {case.tally.skipped_blocks} blocks before the last one are not in the run, "
-            "or not whole: to leave out what was seen could make any answer",
+            f"{name}: {count} not in the run, or not whole, or there twice: to leave out what was "
+            "seen could make any answer",
         )
     if case.trial.verdict == "no ratio":
         return Outcome("void", f"{name}: {_no_ratio(case.trial)}")
@@ -123,27 +137,25 @@ def _apart(case: Case) -> Outcome | None:
     return Outcome("inconclusive", advice(case.trial, case.aggregate))
 
 
-def _judged(case: Case) -> Outcome:
-    """By the P50, unless slowest iterations that may block say something worse."""
+def _judged(case: Case) -> tuple[Outcome, ...]:
+    """By the P50, and by slowest iterations that may block where they are slower or in doubt."""
     trial = case.trial
     middle = outcome_of(trial, case)
-    if case.aggregate and case.run.plan.order != "seeded":
+    if case.run.plan.order == "trusted" and trial.launches:
         middle = middle._replace(reason=f"{middle.reason}; {on_trust(case.aggregate)}")
-    if trial.tail is None or not trial.tail_gates or middle.outcome == "regressed":
-        return middle
-    slowest = outcome_of(trial.tail, case)
-    worse = slowest.outcome == "regressed" or (
-        slowest.outcome == "inconclusive" and middle.outcome != "inconclusive"
-    )
-    return slowest._replace(by_tail=True) if worse else middle
+    if trial.tail is None or not trial.tail_gates:
+        return (middle,)
+    slowest = outcome_of(trial.tail, case)._replace(by_tail=True)
+    return (middle, slowest) if slowest.outcome in ("regressed", "inconclusive") else (middle,)
 
 
 def outcome_of(trial: Trial, case: Case) -> Outcome:
     """What the gate's verdict on a trial comes to."""
+    order = case.run.plan.order
     if trial.verdict == "regress":
-        return Outcome("regressed", proved(trial, worse=True))
+        return Outcome("regressed", proved(trial, order, worse=True))
     if trial.verdict == "improve":
-        return Outcome("improved", proved(trial, worse=False))
+        return Outcome("improved", proved(trial, order, worse=False))
     if trial.verdict == "pass":
         return Outcome("unchanged", unchanged(trial))
     return Outcome("inconclusive", undecided(trial, plain(case.run.stopped_because)))

@@ -9,7 +9,10 @@ from ciwm.policy.first_guess import undetectable
 from ciwm.policy.oddities import oddities
 from ciwm.policy.thresholds import unused_rules
 from ciwm.policy.trial import GATED_TAIL
+from ciwm.policy.trials import family_size
 from ciwm.policy.words import named, plain, proved
+from ciwm.records import SIDES
+from ciwm.stats.gate import BLOCK
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,9 +36,11 @@ def problems(
         *remarks(run.launches),
         *_unplanned(run),
         *_order(run),
+        *_left_over(run, watch),
+        *_absent(watch),
         *oddities(run, watch),
         *_aggregates(run),
-        *_tails(watch),
+        *_tails(run, watch),
         *(f"{name}: absent on head, declared removed, not judged" for name in removed),
     )
 
@@ -57,9 +62,10 @@ def _plan(run: Run, watch: Watch) -> Iterator[str]:
             "judged as the larger family"
         )
     needs = max((trial.gate.launches_to_block for trial in watch.trials), default=0)
-    if needs > plan.max_launches:
+    most = max((trial.launches for trial in watch.trials), default=0)
+    if needs > max(plan.max_launches, most):
         yield (
-            f"no regression can be proved: with {plan.family_size} series it takes {needs} "
+            f"no regression can be proved: with {family_size(plan)} series it takes {needs} "
             f"launches a side at least, and max_launches is {plan.max_launches}"
         )
     if plan.touched_workloads:
@@ -117,11 +123,46 @@ def _order(run: Run) -> Iterator[str]:
             "told from the change itself, so that nothing is proved (--trust-separate decides all "
             "the same)"
         )
+    if run.plan.order == "trusted":
+        yield (
+            "base and head were measured apart, and are decided on trust (--trust-separate): the "
+            "bound on false alarms does not hold, as whatever changed between the two occasions "
+            "looks like the change itself"
+        )
     if run.plan.order == "unknown":
         yield (
             "the order of launches inside blocks is not known: the bound on false alarms holds "
             "only if it was drawn at random"
         )
+
+
+def _left_over(run: Run, watch: Watch) -> Iterator[str]:
+    """Launches of another tool that make up no whole block: whoever drops some can get any answer.
+
+    Of our own runs the table of outcomes makes such a block void.
+    """
+    found = []
+    for name, tally in watch.tallies.items() if run.plan.order != "seeded" else ():
+        base, head = (tally.ran[side] - BLOCK * tally.kept_blocks for side in SIDES)
+        shown = run.plan.order == "apart" and not tally.kept_blocks  # all of them are
+        if (base or head) and all(tally.ran.values()) and not shown:
+            found.append(f"{plain(name)} ({base} base, {head} head)")
+    if found:
+        yield (
+            f"launches left out, as they make up no whole block of {BLOCK} base and {BLOCK} head "
+            f"launches: {_few(found)}"
+        )
+
+
+def _absent(watch: Watch) -> Iterator[str]:
+    """Series that some launches did not give, and that are judged by the other blocks."""
+    for trial in watch.trials:
+        if trial.launches and any(trial.absent.values()):
+            counts = ", ".join(f"{trial.absent[side]} {side}" for side in SIDES)
+            yield (
+                f"{named(trial.series)}: launches that gave no value of it: {counts}; their "
+                "blocks are left out"
+            )
 
 
 def aggregates_of(run: Run) -> dict[tuple[str, str], str]:
@@ -146,7 +187,7 @@ def _aggregates(run: Run) -> Iterator[str]:
         )
 
 
-def _tails(watch: Watch) -> Iterator[str]:
+def _tails(run: Run, watch: Watch) -> Iterator[str]:
     """Slowest iterations that look worse where they may not block, and why they may not."""
     for trial in watch.trials:
         few = trial.launches > 0 and (trial.fewest or 0) < GATED_TAIL
@@ -158,7 +199,7 @@ def _tails(watch: Watch) -> Iterator[str]:
         if trial.tail is None or trial.tail_gates or trial.tail_verdict != "regress":
             continue
         if trial.verdict != "regress":
-            yield f"warning only: {proved(trial.tail, worse=True)}"
+            yield f"warning only: {proved(trial.tail, run.plan.order, worse=True)}"
 
 
 def _few(names: tuple[str, ...] | list[str]) -> str:

@@ -11,10 +11,15 @@ if TYPE_CHECKING:
     from ciwm.records import Series
 
 
+def unit_of_difference(unit: str) -> str:
+    """The unit of a difference: from 91 % to 90 % it is a point, and not a percent."""
+    return "points" if unit == "%" else unit
+
+
 def limit(series: Series) -> str:
     """The threshold: `3 %`, or `5 MiB`."""
     if series.threshold_abs is not None:
-        return f"{series.threshold_abs:g} {series.unit}".rstrip()
+        return f"{series.threshold_abs:g} {unit_of_difference(series.unit)}".rstrip()
     return f"{series.threshold_pct:g} %"
 
 
@@ -39,7 +44,8 @@ def figure(series: Series, value: float, *, sign: bool = False) -> str:
 
 def unit_of(series: Series) -> str:
     """What follows such a figure."""
-    return f" {series.unit}".rstrip() if series.threshold_abs is not None else " %"
+    unit = "%" if series.threshold_abs is None else unit_of_difference(series.unit)
+    return f" {unit}".rstrip()
 
 
 def signed(series: Series, change: float) -> str:

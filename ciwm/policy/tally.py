@@ -84,10 +84,11 @@ class Tally:
 
     @property
     def skipped_blocks(self) -> int:
-        """Blocks before the last that are not there, or not whole, which no bench leaves behind."""
+        """Blocks that are torn, or missing before the last, which no bench leaves behind."""
         last = max(self.kept, default=0)  # a number that a stranger's file may make enormous
         accounted = self.kept | (self.begun_blocks - self.torn)
-        return last - sum(0 <= number < last for number in accounted)
+        later = sum(number >= last for number in self.torn - self.kept)
+        return last - sum(0 <= number < last for number in accounted) + later
 
     @property
     def broken(self) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ciwm.policy.new_waivers import recovered
-from ciwm.policy.scale import shown
+from ciwm.policy.scale import shown, unit_of_difference
 from ciwm.policy.words import plain
 from ciwm.records import Waived
 
@@ -122,7 +122,7 @@ def _expired(waiver: Waiver) -> str:
 
 def _ceiling(waiver: Waiver, unit: str) -> str:
     if waiver.ceiling_abs is not None:
-        return f"{waiver.ceiling_abs:g} {unit}".rstrip()
+        return f"{waiver.ceiling_abs:g} {unit_of_difference(unit)}".rstrip()
     return f"{waiver.ceiling_pct:g} %"
 
 

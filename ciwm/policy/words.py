@@ -7,6 +7,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from ciwm.error_line import error_line
+from ciwm.policy.blocks import APART
 from ciwm.policy.scale import figure, limit, shown, signed, unit_of
 from ciwm.records import SIDES
 from ciwm.stats.launches import read_from_a_clock
@@ -30,9 +31,11 @@ def plain(text: str, longest: int = _LONGEST) -> str:
     return line if len(line) <= longest else line[: longest - 3] + "..."
 
 
-def proved(trial: Trial, *, worse: bool) -> str:
-    """A regression or an improvement: how large, how sure."""
-    return f"{_quantity(trial)} is {_change(trial)}; {_sureness(trial, worse=worse)}"
+def proved(trial: Trial, order: str, *, worse: bool) -> str:
+    """A regression or an improvement: how large, how sure; `order` is the plan's."""
+    said = f"{quantity(trial)} is {_change(trial)}"
+    sure = _sureness(trial, order, worse=worse)
+    return f"{said}; {sure}" if sure else said
 
 
 def unchanged(trial: Trial) -> str:
@@ -40,11 +43,11 @@ def unchanged(trial: Trial) -> str:
     threshold = limit(trial.series)
     if trial.compared_exactly:
         if trial.values["base"][0] == trial.values["head"][0]:
-            return f"{_quantity(trial)} is the same in all {_launches(trial)}"
-        return f"{_quantity(trial)} is {_change(trial)}, below the threshold of {threshold}"
+            return f"{quantity(trial)} is the same in all {_launches(trial)}"
+        return f"{quantity(trial)} is {_change(trial)}, below the threshold of {threshold}"
     seen, worst = (signed(trial.series, x) for x in (trial.gate.estimate, trial.gate.worst()))
     return (
-        f"{_quantity(trial)}: {seen}, and with 95 % confidence at worst {worst}: short of the "
+        f"{quantity(trial)}: {seen}, and with 95 % confidence at worst {worst}: short of the "
         f"threshold of {threshold}, {_launches(trial)}"
     )
 
@@ -57,17 +60,13 @@ def advice(trial: Trial, aggregate: str) -> str:
     else:
         seen = _seen(trial)
     figure_only = f"; each launch is one figure ({aggregate}), no samples" if aggregate else ""
-    return (
-        f"advice only: {_quantity(trial)}: {seen}; base and head were measured apart{figure_only}"
-    )
+    return f"advice only: {quantity(trial)}: {seen}; base and head were measured apart{figure_only}"
 
 
 def on_trust(aggregate: str) -> str:
-    """What a decision on aggregates of files measured apart is worth."""
-    return (
-        "this is taken on trust and is no proof: the files were measured apart, and each launch "
-        f"is one figure ({aggregate}), no samples"
-    )
+    """What a decision on files measured apart is worth."""
+    figures = f", and each launch is one figure ({aggregate}), no samples" if aggregate else ""
+    return f"this is taken on trust and is no proof: the files were measured apart{figures}"
 
 
 def _seen(trial: Trial) -> str:
@@ -83,12 +82,12 @@ def _seen(trial: Trial) -> str:
 def undecided(trial: Trial, stopped: str) -> str:
     """Neither proved nor excluded: what was seen, why it ended, and what it would take."""
     if not trial.launches:
-        return f"{named(trial.series)}: no complete block of launches ({stopped})"
+        return f"{named(trial.series)}: no complete block of 2 base and 2 head launches ({stopped})"
     if not trial.comparable:
         few = f"{_launches(trial)} ({stopped})"
-        return f"{_quantity(trial)} is {_change(trial)}, but {few} are too few to prove it"
+        return f"{quantity(trial)} is {_change(trial)}, but {few} are too few to prove it"
     return (
-        f"{_quantity(trial)}: {limit(trial.series)} for the worse is neither proved nor excluded: "
+        f"{quantity(trial)}: {limit(trial.series)} for the worse is neither proved nor excluded: "
         f"{_range(trial)} after {_launches(trial)} ({stopped}), launch sd "
         f"{_width(trial, trial.gate.launch_sd)}; {_what_it_takes(trial)}"
     )
@@ -112,11 +111,12 @@ def does_not_run(case: Case, side: Side) -> str:
 
 def _width(trial: Trial, width: float) -> str:
     if trial.on_differences:
-        return f"{width:.3g} {trial.series.unit}".rstrip()
+        return f"{width:.3g}{unit_of(trial.series)}"
     return f"{100 * (exp(width) - 1):.2g} %"
 
 
-def _quantity(trial: Trial) -> str:
+def quantity(trial: Trial) -> str:
+    """What was compared: a series' P50, its only value, or its slowest iterations."""
     if trial.of_slowest:
         return f"{named(trial.series)} of the slowest 5 % of iterations"
     return named(trial.series) + ("" if trial.single else " P50")
@@ -154,16 +154,21 @@ def _range(trial: Trial) -> str:
     return f"{signed(series, trial.gate.estimate)} (95 % interval {ends})"
 
 
-def _sureness(trial: Trial, *, worse: bool) -> str:
+def _sureness(trial: Trial, order: str, *, worse: bool) -> str:
+    """How sure a change is; nothing where no order was drawn, as no odds hold then."""
     if trial.compared_exactly:
         return f"all {_launches(trial)} agree within their side: compared exactly"
-    return odds(trial.gate.evidence if worse else trial.gate.evidence_faster)
+    if order in APART:
+        return ""
+    return odds(trial.gate.evidence if worse else trial.gate.evidence_faster, order)
 
 
-def odds(evidence: float) -> str:
+def odds(evidence: float, *orders: str) -> str:
     """How rare such evidence is where nothing changed; `evidence` is a log."""
+    drawn = all(order == "seeded" for order in orders)
+    where = "" if drawn else ", and if the order was drawn at random"
     return (
-        "without a change, evidence this strong appears less than once in "
+        f"without a change{where}, evidence this strong appears less than once in "
         f"{_rounded_down(exp(min(evidence, 600)))} runs"
     )
 

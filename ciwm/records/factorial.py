@@ -40,7 +40,7 @@ class FactorialRun(RecordFile):
 
 
 class Part(Record):
-    """A change with its 95 % interval: a ratio as measured, or, with `threshold_abs`, in `unit`."""
+    """A change with its interval: a ratio as measured, or, with `threshold_abs`, in `unit`."""
 
     change: float
     low: float

@@ -17,6 +17,7 @@ from ciwm.records.telemetry import HostTelemetry, Telemetry
 Side = Literal["base", "head"]
 SIDES: tuple[Side, Side] = ("base", "head")
 Better = Literal["lower", "higher"]
+Order = Literal["seeded", "unknown", "apart", "trusted"]
 LOADED_NOTHING = "loaded nothing from its build"  # the detail of a launch that ended well otherwise
 ExitReason = Literal[
     "ok",  # ended by itself with samples for every declared series
@@ -124,14 +125,15 @@ class Plan(Record):
     """Frozen before the first launch: the seed, the block design, and the family of tests.
 
     `order` is "seeded" when the seed gave the order of launches, "unknown" for foreign samples,
-    "apart" when the sides were not measured together. `gone` are series that base's configuration
+    "apart" when the sides were not measured together, "trusted" when that is to be decided on all
+    the same. `gone` are series that base's configuration
     declares and head's does not, `added` workloads that only head's declares. A plan to
     "calibrate" has one build on both sides and uses its launches up. Of a matrix, a partial run has
     the label of its `shard` and those of all in `shard_labels`, a merged one all its `shards`.
     """
 
     seed: int
-    order: Literal["seeded", "unknown", "apart"] = "seeded"
+    order: Order = "seeded"
     launches_per_side_in_block: int = 2
     max_launches: int = Field(le=LARGEST_COUNT)
     family: tuple[Series, ...]

@@ -7,7 +7,7 @@ from typing import Literal
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.ranks import RankFigures
-from ciwm.records.run import Better
+from ciwm.records.run import Better, Order
 
 SeriesOutcome = Literal[
     "failed",
@@ -132,7 +132,8 @@ class Verdict(RecordFile):
     """The decision on a run; `reason` is one sentence, `problems` name what was not right.
 
     `judged_by_itself` are workloads measured as the change under test left them; `devices` are
-    figures of several devices, which are shown and not judged.
+    figures of several devices, which are shown and not judged. `order` is the plan's: `alpha`
+    bounds false alarms only where the order of launches was drawn.
     """
 
     run: str
@@ -145,6 +146,7 @@ class Verdict(RecordFile):
     problems: tuple[str, ...] = ()
     judged_by_itself: tuple[str, ...] = ()
     devices: RankFigures | None = None
+    order: Order = "seeded"
 
     @property
     def needs_confirmation(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ciwm.policy.scale import unit_of_difference
 from ciwm.report.detail import name, table, words
 from ciwm.report.escape import visible
 from ciwm.report.figures import quantity
@@ -68,7 +69,11 @@ def _cells(one: SeriesCalibration) -> tuple[str, ...]:
 
 
 def _figure(one: SeriesCalibration, value: float) -> str:
-    return f"{value:.2g} %" if one.threshold_abs is None else quantity(value, one.unit)
+    return (
+        f"{value:.2g} %"
+        if one.threshold_abs is None
+        else quantity(value, unit_of_difference(one.unit))
+    )
 
 
 def _remarks(found: Sequence[SeriesCalibration]) -> list[str]:

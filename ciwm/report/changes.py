@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ciwm.policy.scale import unit_of_difference
 from ciwm.report.figures import change, quantity
 
 if TYPE_CHECKING:
@@ -38,13 +39,13 @@ def limit(row: SeriesVerdict) -> str:
         return ", ".join(part for part in (growth, most) if part)
     sign = "+" if row.better == "lower" else _MINUS
     if row.threshold_abs is not None:
-        return f"{sign}{quantity(row.threshold_abs, row.unit)}"
+        return f"{sign}{quantity(row.threshold_abs, unit_of_difference(row.unit))}"
     return f"{sign}{row.threshold_pct:g}%"
 
 
 def _signed(difference: float, unit: str) -> str:
     sign = "+" if difference > 0 else _MINUS if difference < 0 else "±"
-    return f"{sign}{quantity(abs(difference), unit)}"
+    return f"{sign}{quantity(abs(difference), unit_of_difference(unit))}"
 
 
 def as_decided(row: SeriesVerdict) -> SeriesVerdict:

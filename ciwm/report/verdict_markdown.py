@@ -35,12 +35,18 @@ def _reasons(verdict: Verdict) -> str:
     shown = rows[: SECTION.items]
     sentences = "\n".join(_sentence(row) for row in shown)
     interval = words(verdict.interval_method, METHOD_LIMIT)
-    method = (
-        f"At most {100 * verdict.alpha:g}% false alarms over "
-        f"{plural(verdict.family_size, 'series')}. Interval: {interval}."
-    )
+    method = f"{_bound(verdict)} Interval: {interval}."
     body = f"{sentences}{more(len(shown), len(rows), 'series')}\n\n{method}"
     return folded("Each outcome in a sentence", body)
+
+
+def _bound(verdict: Verdict) -> str:
+    """What is promised of false alarms, by how the launches came to their order."""
+    if verdict.order in ("apart", "trusted"):
+        return "Measured apart: nothing bounds false alarms."
+    over = f"over {plural(verdict.family_size, 'series')}"
+    drawn = "" if verdict.order == "seeded" else ", if the order of launches was drawn at random"
+    return f"At most {100 * verdict.alpha:g}% false alarms {over}{drawn}."
 
 
 def _sentence(row: SeriesVerdict) -> str:

@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 Cell = Literal["neither", "first", "second", "both"]
 CELLS: tuple[Cell, Cell, Cell, Cell] = ("neither", "first", "second", "both")
 ORDERS = tuple(permutations(CELLS))
-LEVEL = 0.95
+LEVEL = 0.95  # of the four intervals of a split together: each is asked in turn whose a change is
+PARTS = 4
 
 
 class Effect(NamedTuple):
-    """A change on the gate's scale, and its two-sided 95 % interval."""
+    """A change on the gate's scale, and its interval: those of a split hold together with 95 %."""
 
     change: float
     low: float
@@ -60,7 +61,7 @@ def split(blocks: Sequence[Mapping[Cell, float]]) -> Split:
 
 def _effect(contrasts: Sequence[float], change: float | None = None) -> Effect:
     """The trimmed mean with its interval, which is widened to hold a change that is given."""
-    mean, error, quantile = trimmed_mean(contrasts, (1 + LEVEL) / 2)
+    mean, error, quantile = trimmed_mean(contrasts, 1 - (1 - LEVEL) / PARTS / 2)
     center = mean if change is None else change
     low, high = mean - quantile * error, mean + quantile * error
     return Effect(center, min(low, center), max(high, center))

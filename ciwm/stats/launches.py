@@ -12,8 +12,16 @@ if TYPE_CHECKING:
 
 LARGEST_LOG = 690.0  # of a ratio that a float still holds
 TAIL = 0.05  # the share of a launch's iterations that is its tail
-_TIMES = ("s", "sec", "second", "seconds", "ms", "us", "µs", "μs", "ns", "min", "h", "hour")
-_RATES = ("hz", "khz", "mhz", "ghz", "fps", "qps", "rps", "flops", "gflops", "tflops")
+_TIMES = (
+    *("s", "sec", "secs", "second", "seconds", "ms", "us", "µs", "μs", "ns", "min", "h", "hour"),
+    *("msec", "msecs", "usec", "usecs", "nsec", "nsecs", "mins", "minute", "minutes", "hours"),
+    *("millis", "millisecond", "milliseconds", "micros", "microsecond", "microseconds"),
+    *("nanos", "nanosecond", "nanoseconds"),
+)
+_RATES = (
+    *("hz", "khz", "mhz", "ghz", "fps", "qps", "rps", "tps", "flops", "gflops", "tflops"),
+    *("mbps", "gbps"),
+)
 
 
 def quantile(values: Sequence[float], probability: float) -> float:

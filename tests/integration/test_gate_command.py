@@ -237,7 +237,25 @@ def test_one_launch_is_no_block_and_decides_nothing(
     one = [row for row in rows("a", 1.5, blocks=1) if row[5] == 0]
     verdict = judged(sampled(one, tmp_path / "s.csv"), capsys)
     assert verdict["outcome"] == "inconclusive"
-    assert "no complete block" in verdict["series"][0]["reason"]
+    assert "no complete block of 2 base and 2 head launches" in verdict["series"][0]["reason"]
+
+
+def test_launches_of_blocks_that_are_not_whole_are_left_out_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dropped = {(number, "head", 0) for number in (1, 3, 4)}  # blocks, and their first launch
+    kept = [row for row in rows("a", 1.0) if (row[4], row[3], row[5]) not in dropped]
+    verdict = judged(sampled([*kept, *rows("b", 1.0)], tmp_path / "s.csv"), capsys)
+    (told,) = [line for line in verdict["problems"] if "left out" in line]
+    assert told.endswith("of 2 base and 2 head launches: a (6 base, 3 head)")
+
+
+def test_odds_of_samples_in_an_unknown_order_are_said_to_rest_on_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    verdict = judged(sampled(rows("a", 1.2), tmp_path / "s.csv"), capsys)
+    reason = verdict["series"][0]["reason"]
+    assert "without a change, and if the order was drawn at random, evidence this strong" in reason
 
 
 @pytest.mark.parametrize(
@@ -334,7 +352,10 @@ def test_files_measured_apart_decide_when_the_user_takes_the_risk(
     arguments = ["gate", "--base", files[0], "--head", files[1], "--trust-separate", "--json"]
     verdict = judged(arguments, capsys)
     assert verdict["series"][0]["outcome"] == "regressed"
-    assert any("drawn at random" in problem for problem in verdict["problems"])
+    assert any("the bound on false alarms does not hold" in line for line in verdict["problems"])
+    reasons = [one["reason"] for one in verdict["series"]]
+    assert all("on trust and is no proof: the files were measured apart" in one for one in reasons)
+    assert not any("less than once" in one for one in reasons)
 
 
 def test_of_two_runs_measured_apart_the_heads_are_compared(

@@ -102,7 +102,10 @@ def test_trust_separate_decides_on_them(tmp_path: Path, capsys: pytest.CaptureFi
     head = copies(tmp_path / "head", "pytest-benchmark.json", 12, times(1.2, 2))
     verdict = judged(capsys, base, head, "--trust-separate", code=1)
     assert outcomes(verdict) == {"regressed"}
-    assert any("drawn at random" in problem for problem in verdict["problems"])
+    assert any("the bound on false alarms does not hold" in line for line in verdict["problems"])
+    reasons = [one["reason"] for one in verdict["series"]]
+    assert all("on trust and is no proof: the files were measured apart" in one for one in reasons)
+    assert not any("less than once" in one for one in reasons)
     verdict = judged(capsys, base, copies(tmp_path / "same", "pytest-benchmark.json", 12))
     assert "regressed" not in outcomes(verdict)
 
@@ -270,6 +273,11 @@ def test_a_run_of_ours_is_compared_with_the_samples_of_a_workload(
     ("arguments", "said"),
     [
         (["--base", "a.json", "--head", "a.json"], "a.json is named for base and for head"),
+        (["--base", "a.json", "--head", "./a.json"], "./a.json is named for base and for head"),
+        (
+            ["--base", "a.json", "--base", "./a.json", "--head", "b.json", "--trust-separate"],
+            "./a.json is named twice for base: it is one launch",
+        ),
         (["--base", "a.json", "--head", "b.json", "--format", "x"], "no format 'x'"),
         (["--base", "a.json", "--head", "b.json", "--metric", "q=s"], "--metric q=s: write"),
         (["--base", "a.json", "--head", "b.json", "--metric", "q=s,up"], "--metric q=s,up: write"),
@@ -288,3 +296,26 @@ def test_a_wrong_call_is_one_clear_line(
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("error: ")]
     assert len(lines) == 1
     assert said in lines[0]
+
+
+def test_files_beyond_whole_blocks_are_left_out_and_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "vllm-throughput.json"
+    base, head = copies(tmp_path / "base", name, 5), copies(tmp_path / "head", name, 4)
+    verdict = judged(capsys, base, head)
+    assert verdict["series"][0]["launches"] == {"base": 4, "head": 4}
+    assert any("left out" in line and "(1 base, 0 head)" in line for line in verdict["problems"])
+
+
+def test_the_markdown_of_files_measured_apart_promises_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = copies(tmp_path / "base", "pytest-benchmark.json", 4, times(1.0, 1))
+    head = copies(tmp_path / "head", "pytest-benchmark.json", 4, times(1.0, 2))
+    arguments = ["gate", *named("base", base), *named("head", head), "--markdown"]
+    for more in ([], ["--trust-separate"]):
+        assert ciwm([*arguments, *more]) == 0
+        shown = capsys.readouterr().out
+        assert "Measured apart: nothing bounds false alarms." in shown
+        assert "At most" not in shown

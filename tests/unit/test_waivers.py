@@ -142,3 +142,10 @@ def test_a_checkout_without_the_file_has_no_waivers(tmp_path: Path) -> None:
     assert find_waivers(tmp_path) == ()
     (tmp_path / "ciwm-waivers.toml").write_text(text())
     assert len(find_waivers(tmp_path)) == 1
+
+
+def test_what_a_waiver_accepts_waits_for_no_second_run() -> None:
+    run = RunBuilder().blocks(8, 1.0, 1.06).run()
+    verdict = decide(run, GateConfig(confirm=True), waivers=waivers(text()))
+    assert [one.outcome for one in verdict.series] == ["waived"]
+    assert not verdict.needs_confirmation

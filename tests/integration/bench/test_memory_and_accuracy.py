@@ -75,7 +75,7 @@ def test_a_lower_accuracy_blocks_and_is_compared_exactly(
     assert code == NO
     assert rows["accuracy"]["outcome"] == "regressed"
     assert rows["accuracy"]["difference"] == pytest.approx(-0.75)
-    assert "accuracy is 0.75 % lower" in rows["accuracy"]["reason"]
+    assert "accuracy is 0.75 points lower" in rows["accuracy"]["reason"]
     assert "compared exactly" in rows["accuracy"]["reason"]
 
 
@@ -84,7 +84,7 @@ def test_a_loss_of_accuracy_short_of_its_threshold_passes(
 ) -> None:
     code, rows = judged(fork, capsys, qualities(accuracy=91.0))
     assert (code, rows["accuracy"]["outcome"]) == (OK, "unchanged")
-    assert "below the threshold of 0.5 %" in rows["accuracy"]["reason"]
+    assert "below the threshold of 0.5 points" in rows["accuracy"]["reason"]
 
 
 def test_more_memory_blocks_by_evidence(fork: Fork, capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,7 +46,7 @@ def outcome(verdict: Verdict) -> str:
 def test_blocks_that_were_dropped_make_a_run_void() -> None:
     verdict = decide(kept(slower_in_some_blocks(), 1, 3, 5), GateConfig())
     assert outcome(verdict) == "void"
-    assert "3 blocks before the last one are not in the run" in verdict.series[0].reason
+    assert "3 blocks are not in the run" in verdict.series[0].reason
 
 
 def test_an_enormous_block_number_is_void_and_costs_nothing() -> None:
@@ -83,6 +83,15 @@ def test_a_block_that_is_there_twice_does_not_hide_itself() -> None:
     twice = [launch for launch in run.launches if launch.block == 2]
     verdict = decide(run.model_copy(update={"launches": (*run.launches, *twice)}), GateConfig())
     assert outcome(verdict) == "void"
+
+
+@pytest.mark.parametrize("last", [0, 5])
+def test_blocks_that_are_there_twice_make_a_run_void_even_if_none_is_left(last: int) -> None:
+    run = RunBuilder().blocks(6, 10, 12).run()
+    again = tuple(one for one in run.launches if one.block >= last)
+    verdict = decide(run.model_copy(update={"launches": (*run.launches, *again)}), GateConfig())
+    assert outcome(verdict) == "void"
+    assert "there twice" in verdict.series[0].reason
 
 
 def test_the_order_in_a_file_is_not_the_order_of_launches() -> None:

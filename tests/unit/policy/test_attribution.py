@@ -23,9 +23,14 @@ SLOWER = {"neither": 1.0, "first": 1.0, "second": 1.0, "both": 1.0}
 
 
 def run(
-    times: Mapping[str, float], *, blocks: int = 16, noise: float = 0.005, **fields: Any
+    times: Mapping[str, float],
+    *,
+    blocks: int = 16,
+    noise: float = 0.005,
+    lots: int = 8,
+    **fields: Any,
 ) -> FactorialRun:
-    rng = random.Random(8)
+    rng = random.Random(lots)
     launches: list[FactorialLaunch] = []
     family = fields.pop("family", (series(),))
     for block in range(blocks):
@@ -163,3 +168,9 @@ def test_combinations_on_different_machines_are_named() -> None:
     arms = {**made.arms, "first": elsewhere}
     found = attribute(made.model_copy(update={"arms": arms}))
     assert any("not measured alike: CPU" in problem for problem in found.problems)
+
+
+def test_where_nothing_changed_an_owner_is_seldom_named() -> None:
+    alike = dict.fromkeys(SLOWER, 1.0)
+    named = [only(attribute(run(alike, lots=lots))).owner != "nobody" for lots in range(300)]
+    assert sum(named) / 300 < 0.08

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from math import inf, nextafter
+from math import exp, inf, log, nextafter, sqrt
 
 import pytest
 from hypothesis import given
@@ -15,6 +15,7 @@ from ciwm.errors import UsageError
 from ciwm.policy import Watch, conclusion, decide
 from ciwm.policy.blocks import blocks
 from ciwm.records import Run, SeriesVerdict, Telemetry, Verdict
+from ciwm.report.changes import seen
 from tests.runs import REVISIONS, RunBuilder, series
 
 CONFIG = GateConfig()
@@ -424,3 +425,37 @@ def test_what_stops_the_sampling_also_decides(seed: int, change: float) -> None:
     names = {"regress": "regressed", "improve": "improved", "pass": "unchanged"}
     verdict = str(watch.of("decode")[0].verdict)
     assert found.outcome == names.get(verdict, verdict)
+
+
+def test_the_launch_sd_is_the_same_in_numbers_and_in_the_sentence() -> None:
+    builder = RunBuilder()
+    for number in range(8):
+        builder.block(number, {"base": [1.0, 2.0], "head": [2.0, 1.0]})
+    (found,) = decide(builder.run(), GateConfig()).series
+    sd = log(2) / sqrt(2)  # of two launches of a side
+    assert found.launch_sd_pct == pytest.approx(100 * (exp(sd) - 1))
+    assert "launch sd 63 %" in found.reason
+
+
+def test_launches_that_gave_no_value_of_a_series_are_told() -> None:
+    builder = RunBuilder(family=[series("decode/b1"), series("decode/b2")])
+    both, one = {"decode/b1": 1.0, "decode/b2": 1.0}, {"decode/b1": 1.0}
+    builder.block(0, {"base": [both, one], "head": [both, both]})
+    for number in range(1, 5):
+        builder.block(number, {"base": [both, both], "head": [both, both]})
+    verdict = decide(builder.run(), GateConfig())
+    assert {found.outcome for found in verdict.series} == {"unchanged"}
+    told = (
+        "decode/b2 step_time: launches that gave no value of it: 1 base, 0 head; "
+        "their blocks are left out"
+    )
+    assert told in verdict.problems
+
+
+def test_a_difference_of_percentages_is_told_in_points() -> None:
+    builder = RunBuilder(family=[series(unit="%", better="higher", threshold_abs=0.5)])
+    for number in range(8):
+        builder.block(number, {"base": [90.0, 90.01], "head": [88.5, 88.51]})
+    (found,) = decide(builder.run(), GateConfig()).series
+    assert "is 1.5 points lower" in found.reason
+    assert seen(found) == "\N{MINUS SIGN}1.5 points"

@@ -224,6 +224,14 @@ def test_doubt_has_an_exit_code_of_its_own_when_it_is_told_to_fail(
     assert exit_code(answered([outcome], config), config) == code
 
 
+def test_a_void_series_does_not_hide_one_in_doubt_that_is_told_to_fail() -> None:
+    config = GateConfig(on_inconclusive="fail")
+    both = answered(["void", "inconclusive"], config)
+    assert (both.outcome, exit_code(both, config)) == ("void", 3)
+    either = GateConfig(on_inconclusive="fail", on_void="fail")
+    assert exit_code(both, either) == 5
+
+
 @pytest.mark.parametrize("outcome", ["failed", "missing", "regressed"])
 def test_what_the_configuration_does_not_let_block_is_neutral_and_not_a_success(
     outcome: SeriesOutcome,
@@ -263,3 +271,24 @@ def test_a_series_that_is_declared_removed_is_not_missing_but_named(pattern: str
 def test_a_series_that_head_still_has_is_judged_even_if_declared_removed() -> None:
     verdict = decide(slower().run(), GateConfig(removed=("decode",)))
     assert verdict.outcome == "fail"
+
+
+def test_a_series_whose_turn_never_came_is_in_doubt_and_not_missing() -> None:
+    builder = RunBuilder(family=[series(), series("train/b1")]).blocks(4, 1.0, 1.0)
+    stopped = "the budget of 5 s is spent; undecided: train"
+    verdict = decide(builder.run(complete=False, stopped_because=stopped), CONFIG)
+    found = {one.series: one for one in verdict.series}
+    assert found["train/b1"].outcome == "inconclusive"
+    assert found["train/b1"].reason.endswith(f"the run ended before it was measured ({stopped})")
+    assert (verdict.outcome, exit_code(verdict, CONFIG)) == ("inconclusive", 0)
+    refused = CONFIG.model_copy(update={"on_inconclusive": "fail"})
+    assert exit_code(verdict, refused) == 3
+
+
+def test_a_series_that_no_launch_of_a_stopped_run_gave_is_missing() -> None:
+    builder = RunBuilder(family=[series(), series("decode/b2")])
+    for number in range(4):
+        one = {"decode/b1": 1.0}
+        builder.block(number, {"base": [one, one], "head": [one, one]})
+    verdict = decide(builder.run(complete=False), CONFIG)
+    assert {one.series: one.outcome for one in verdict.series}["decode/b2"] == "missing"

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import random
+from datetime import date
 from math import exp, log
 from typing import TYPE_CHECKING
 
 import pytest
 
 from ciwm.config import GateConfig
-from ciwm.policy import Watch, conclusion, decide
+from ciwm.policy import Waivers, Watch, conclusion, decide
 from ciwm.policy.blocks import blocks
+from ciwm.waivers import Waiver
 from tests.runs import RunBuilder, series
 
 if TYPE_CHECKING:
@@ -36,9 +38,10 @@ def tailed(
     count: int = 8,
     better: str = "lower",
     middle: float = 1.0,
+    seed: int = 20,
 ) -> Run:
     rng = random.Random(3)
-    builder = RunBuilder(family=[series(better=better)])
+    builder = RunBuilder(family=[series(better=better)], seed=seed)
     for number in range(count):
         values = {
             "base": [launch(rng, iterations, tail=0) for _ in "ab"],
@@ -156,3 +159,43 @@ def test_sampling_goes_on_until_a_gated_tail_is_decided() -> None:
 
     assert decided(GateConfig())
     assert not decided(GATED)
+
+
+def test_a_slower_middle_that_may_not_block_does_not_hide_a_slower_tail() -> None:
+    verdict = decide(tailed(0.25, middle=1.1), GateConfig(gate_p99=True, block_on=("tail",)))
+    (found,) = verdict.series
+    assert (found.outcome, found.by_tail, verdict.outcome) == ("regressed", True, "fail")
+
+
+@pytest.mark.parametrize(
+    ("tail", "outcome", "by_tail"),
+    [(0.02, "waived", False), (1.0, "regressed", True)],
+)
+def test_a_waiver_of_the_middle_covers_a_tail_up_to_its_ceiling_alone(
+    tail: float, outcome: str, *, by_tail: bool
+) -> None:
+    waiver = Waiver(
+        series="decode/b1",
+        metric="step_time",
+        ceiling_pct=15,
+        reason="a check for NaN",
+        author="@jane",
+        issue="acme/fork#12",
+        expires=date(2026, 12, 31),
+    )
+    over = Waivers((waiver,), date(2026, 9, 14))
+    (found,) = decide(tailed(tail, middle=1.1), GATED, waivers=over).series
+    assert (found.outcome, found.by_tail) == (outcome, by_tail)
+
+
+def test_a_tail_that_both_runs_saw_is_confirmed_even_if_the_middle_is_not() -> None:
+    config = GateConfig(gate_p99=True, confirm=True)
+    first = tailed(0.5, middle=1.1)
+    second = tailed(0.5, seed=21)
+    (found,) = decide(first, config, second.model_copy(update={"id": "r2"})).series
+    assert (found.outcome, found.by_tail) == ("regressed", True)
+    assert found.reason.startswith("decode/b1 step_time of the slowest 5 % of iterations is worse")
+    assert found.tail is not None
+    assert found.confirmation is not None
+    assert found.confirmation.evidence_together > found.tail.evidence
+    assert found.confirmation.ratio == pytest.approx(1.5, rel=0.05)

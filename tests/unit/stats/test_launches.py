@@ -41,7 +41,22 @@ def test_the_ratio_is_head_by_base_as_measured_in_either_direction(better: str) 
     assert as_ratio(change, better) == pytest.approx(1.1)
 
 
-@pytest.mark.parametrize("unit", ["s", "ms", "µs", "ns", "tokens/s", "req/s", "GFLOPS", "ms/step"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "s",
+        "ms",
+        "µs",
+        "ns",
+        "tokens/s",
+        "req/s",
+        "GFLOPS",
+        "ms/step",
+        "Milliseconds",
+        "msec",
+        "Gbps",
+    ],
+)
 def test_times_and_rates_are_read_from_a_clock(unit: str) -> None:
     assert read_from_a_clock(unit)
 
