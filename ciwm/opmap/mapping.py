@@ -16,6 +16,7 @@ from ciwm.opmap.seen import said
 from ciwm.opmap.subjects import declared_workloads, subjects
 from ciwm.opmap.suggest import suggestions
 from ciwm.opmap.taxonomy import intensity, memory
+from ciwm.opmap.verified import with_verified
 from ciwm.records.opmap import (
     MappedWorkload,
     MapProblem,
@@ -56,7 +57,15 @@ def make_map(request: MapRequest) -> WorkloadMap:
     coverage = Coverage()
     if making.ops("census") or making.ops("ghost"):
         coverage = covered(making, on_device.get("fallbacks", ()))
+        coverage = _verified(making, coverage, on_device)
     return _written(making, coverage, on_device)
+
+
+def _verified(making: Making, coverage: Coverage, on_device: dict[str, Any]) -> Coverage:
+    torch = _software(making).torch
+    seen = [*making.ops("ghost").values(), *making.ops("census").values()]
+    manifest = making.request.manifest
+    return with_verified(coverage, on_device.get("correctness"), manifest, torch, seen)
 
 
 def _written(making: Making, coverage: Coverage, on_device: dict[str, Any]) -> WorkloadMap:
@@ -83,8 +92,8 @@ def _written(making: Making, coverage: Coverage, on_device: dict[str, Any]) -> W
 
 def _provenance(making: Making) -> Provenance:
     request = making.request
-    observed = [each for stage in making.seen.values() for each in stage.values()]
-    software = next((each for each in observed if each.torch), Observed())
+    software = _software(making)
+    observed = (each for stage in making.seen.values() for each in stage.values())
     capture = next((line for each in observed for line in said(each, "capture")), {})
     return Provenance(
         generated_at=datetime.now(timezone.utc),
@@ -99,6 +108,12 @@ def _provenance(making: Making) -> Provenance:
         limits=tuple(capture.get("limits", ())),
         licence=request.config.map.licence,
     )
+
+
+def _software(making: Making) -> Observed:
+    """Any observer that told which torch it ran under."""
+    observed = (each for stage in making.seen.values() for each in stage.values())
+    return next((each for each in observed if each.torch), Observed())
 
 
 def _workload(subject: Subject, making: Making) -> MappedWorkload:

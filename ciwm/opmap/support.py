@@ -137,7 +137,7 @@ def kernel_supports(
     table, known = manifest.table(), {one.op for one in found}
     reached: dict[str, list[OpSupport]] = {}
     for one in found:
-        reached.setdefault(_stem(one.op), []).append(one)
+        reached.setdefault(stem(one.op), []).append(one)
     users: dict[str, list[str]] = {}
     for name, each in census.items():
         for op in each.kinds.keys() - known:
@@ -146,7 +146,7 @@ def kernel_supports(
         _by_name(
             Case(op, table.get(op), throws=False, broken="", fact=facts.get(op, Fact())),
             manifest,
-            reached.get(_stem(op), []),
+            reached.get(stem(op), []),
         ).model_copy(update={"workloads": tuple(sorted(users[op]))})
         for op in sorted(users)
     )
@@ -180,7 +180,7 @@ def _file(case: Case) -> str:
     return case.row.registered_at if case.row else ""
 
 
-def _stem(op: str) -> str:
+def stem(op: str) -> str:
     """`aten::add` of `aten::add.out`, `aten::add_.Tensor` and `aten::add.Tensor`."""
     return op.partition(".")[0].rstrip("_")
 

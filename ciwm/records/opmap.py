@@ -116,7 +116,8 @@ class OpUse(Record):
     """A leaf kernel that a workload needs: what reaches the device after all decomposition.
 
     `structural` are the few that every backend starts with: allocation, copies, views.
-    `modules` are those that call it most, `specs` its most frequent calls of `spec_count`.
+    `modules` are those that call it most, `specs` its most frequent calls of `spec_count`, `dtypes`
+    what all of them compute in (floating ones where a call has any).
     """
 
     workload: str
@@ -127,6 +128,7 @@ class OpUse(Record):
     modules: tuple[str, ...] = ()
     specs: tuple[TensorSpec, ...] = ()
     spec_count: int = 0
+    dtypes: tuple[str, ...] = ()
 
 
 class Composite(Record):

@@ -12,6 +12,7 @@ from ciwm.report.map_words import (
     intensity_words,
     sentence,
     step_words,
+    support_words,
     totals_line,
 )
 
@@ -57,11 +58,20 @@ def map_section(found: WorkloadMap, diff: MapDiff | None = None) -> str:
     parts = [
         "#### Workload map",
         table(["workload", "phase", "intensity"], rows) if rows else "",
+        _supported(found),
         "\n".join(["Kernels to write, in order:", "", *queue]) if queue else "",
         device_markdown(found),
         "\n".join(["Not observed:", "", *problems]) if problems else "",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _supported(found: WorkloadMap) -> str:
+    if not found.supports:
+        return ""
+    return (
+        f"On {words(found.provenance.target or '')}: {words(support_words(found.supports), 400)}."
+    )
 
 
 def totals_section(totals: MapTotals, target: str | None) -> str:

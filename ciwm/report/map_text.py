@@ -14,6 +14,7 @@ from ciwm.report.map_words import (
     intensity_words,
     memory_words,
     step_words,
+    support_words,
 )
 from ciwm.report.text_table import show_table
 
@@ -96,19 +97,16 @@ def _workloads(found: WorkloadMap, console: Console) -> None:
 def _supports(found: WorkloadMap, console: Console) -> None:
     if not found.supports:
         return
-    counts: dict[str, int] = {}
-    for one in found.supports:
-        counts[one.support] = counts.get(one.support, 0) + 1
-    told = ", ".join(f"{count} {name}" for name, count in counts.items())
     console.print()
+    told = support_words(found.supports)
     _say(f"On {found.provenance.target}: {told}", console, style="bold")
     rows = [
-        (one.op, one.support, str(one.calls or ""), one.evidence)
+        (one.op, one.support, str(one.calls or ""), one.level, one.evidence)
         for one in found.supports
         if one.support in NOT_NATIVE and one.calls
     ]
     if rows:
-        show_table("Not native", ("operator", "class", "calls", "evidence"), rows, console)
+        show_table("Not native", ("operator", "class", "calls", "level", "evidence"), rows, console)
 
 
 def _queue(found: WorkloadMap, console: Console) -> None:

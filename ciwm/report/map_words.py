@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from ciwm.report.figures import plural, quantity
 
 if TYPE_CHECKING:
-    from ciwm.records.opmap import Intensity, Memory, Proof, QueueEntry
+    from collections.abc import Sequence
+
+    from ciwm.records.opmap import Intensity, Memory, OpSupport, Proof, QueueEntry
     from ciwm.records.opmap_diff import MapChange, MapDiff, MapTotals
 
+SUREST = ("verified", "executed", "traced", "registered")  # levels of evidence
 UNCOUNTED = 3  # operators that are named
 _FLOPS = (("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6), ("kFLOP", 1e3))
 
@@ -48,6 +52,18 @@ def sentence(change: MapChange) -> str:
     """A change by itself; where the kind is told beside it, its sentence alone suffices."""
     return (
         f"new CPU fallback: {change.sentence}" if change.kind == "fallback new" else change.sentence
+    )
+
+
+def support_words(found: Sequence[OpSupport]) -> str:
+    """How many operators are of each class, and by which evidence: the surest first."""
+    classes: dict[str, Counter[str]] = {}
+    for one in found:
+        classes.setdefault(one.support, Counter())[one.level] += 1
+    return ", ".join(
+        f"{sum(levels.values())} {name} "
+        f"({', '.join(f'{levels[level]} {level}' for level in SUREST if levels[level])})"
+        for name, levels in classes.items()
     )
 
 
