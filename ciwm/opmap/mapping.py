@@ -12,6 +12,7 @@ from ciwm.opmap.making import Making
 from ciwm.opmap.manifests import native_ops
 from ciwm.opmap.observe import Observed
 from ciwm.opmap.on_device import device_parts
+from ciwm.opmap.pattern import pattern
 from ciwm.opmap.seen import said
 from ciwm.opmap.subjects import declared_workloads, subjects
 from ciwm.opmap.suggest import suggestions
@@ -27,6 +28,7 @@ from ciwm.records.opmap_provenance import Provenance
 if TYPE_CHECKING:
     from ciwm.opmap.making import MapRequest
     from ciwm.opmap.subjects import Subject
+    from ciwm.records.opmap_communication import Communication, StrategyNeeds
 
 
 INTERPRETER_STAGES = frozenset({"correctness", "communication"})  # which ask the device, too
@@ -75,7 +77,7 @@ def _written(making: Making, coverage: Coverage, on_device: dict[str, Any]) -> W
     return WorkloadMap(
         provenance=_provenance(making),
         stages=request.stages,
-        workloads=tuple(_workload(one, making) for one in making.subjects),
+        workloads=tuple(_workload(one, making, _strategies(on_device)) for one in making.subjects),
         ops=tuple(uses),
         composites=coverage.composites,
         supports=coverage.supports,
@@ -116,7 +118,14 @@ def _software(making: Making) -> Observed:
     return next((each for each in observed if each.torch), Observed())
 
 
-def _workload(subject: Subject, making: Making) -> MappedWorkload:
+def _strategies(on_device: dict[str, Any]) -> tuple[StrategyNeeds, ...]:
+    found: Communication | None = on_device.get("communication")
+    return () if found is None else found.strategies
+
+
+def _workload(
+    subject: Subject, making: Making, strategies: tuple[StrategyNeeds, ...]
+) -> MappedWorkload:
     census = making.seen.get("census", {}).get(subject.id, Observed())
     counted = making.seen.get("intensity", {}).get(subject.id, Observed())
     device = making.request.config.map.device
@@ -134,6 +143,7 @@ def _workload(subject: Subject, making: Making) -> MappedWorkload:
         devices=subject.devices,
         intensity=intensity(counted, device),
         memory=memory(counted, device, subject.devices),
+        communication=pattern(subject, strategies),
         max_abs_diff=difference,
         notes=tuple(notes),
     )

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from ciwm.records.base import Record, RecordFile
-from ciwm.records.opmap_communication import Communication
+from ciwm.records.opmap_communication import Communication, CommunicationPattern
 from ciwm.records.opmap_compile import WorkloadCompile
 from ciwm.records.opmap_correctness import Correctness
 from ciwm.records.opmap_fallback import WorkloadFallbacks
@@ -101,6 +101,7 @@ class MappedWorkload(Record):
     devices: int = 1
     intensity: Intensity | None = None
     memory: Memory | None = None
+    communication: CommunicationPattern | None = None
     max_abs_diff: float | None = None
     notes: tuple[str, ...] = ()
 

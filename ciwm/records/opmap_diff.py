@@ -26,6 +26,7 @@ ChangeKind = Literal[
     "correctness better",
     "bound",
     "memory",
+    "communication",
 ]
 
 

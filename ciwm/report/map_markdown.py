@@ -10,6 +10,7 @@ from ciwm.report.map_device import device_markdown
 from ciwm.report.map_words import (
     changed_totals,
     intensity_words,
+    pattern_words,
     sentence,
     step_words,
     support_words,
@@ -47,7 +48,12 @@ def map_section(found: WorkloadMap, diff: MapDiff | None = None) -> str:
     if diff is not None:
         return diff_section(diff) + "\n"
     rows = [
-        [name(one.id), words(one.phase or ""), words(intensity_words(one.intensity))]
+        [
+            name(one.id),
+            words(one.phase or ""),
+            words(intensity_words(one.intensity)),
+            words(pattern_words(one.communication), 300),
+        ]
         for one in found.workloads
     ]
     queue = [
@@ -57,7 +63,7 @@ def map_section(found: WorkloadMap, diff: MapDiff | None = None) -> str:
     problems = [f"- {name(one.workload)} {words(one.detail)}" for one in found.problems]
     parts = [
         "#### Workload map",
-        table(["workload", "phase", "intensity"], rows) if rows else "",
+        table(["workload", "phase", "intensity", "communication"], rows) if rows else "",
         _supported(found),
         "\n".join(["Kernels to write, in order:", "", *queue]) if queue else "",
         device_markdown(found),

@@ -13,6 +13,7 @@ from ciwm.report.map_words import (
     changed_totals,
     intensity_words,
     memory_words,
+    pattern_words,
     step_words,
     support_words,
 )
@@ -91,7 +92,18 @@ def _workloads(found: WorkloadMap, console: Console) -> None:
     ]
     headers = ("workload", "phase", "kernels", "intensity", "memory")
     show_table("Workloads", headers, rows, console)
+    _communication(found, console)
     _list("Notes", [f"{one.id}: {note}" for one in found.workloads for note in one.notes], console)
+
+
+def _communication(found: WorkloadMap, console: Console) -> None:
+    """Of workloads of several devices; one device has nobody to talk to."""
+    lines = [
+        f"{one.id}: {pattern_words(one.communication)}"
+        for one in found.workloads
+        if one.communication is not None and one.devices > 1
+    ]
+    _list("Communication patterns", lines, console)
 
 
 def _supports(found: WorkloadMap, console: Console) -> None:

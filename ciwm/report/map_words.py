@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ciwm.records.opmap import Intensity, Memory, OpSupport, Proof, QueueEntry
+    from ciwm.records.opmap_communication import CollectiveNeed, CommunicationPattern
     from ciwm.records.opmap_diff import MapChange, MapDiff, MapTotals
 
 SUREST = ("verified", "executed", "traced", "registered")  # levels of evidence
@@ -109,6 +110,25 @@ def memory_words(found: Memory | None) -> str:
         parts.append(f"KV {quantity(found.kv_bytes_per_token, 'bytes')} a token")
     fits = f", {found.fits}" if found.fits != "unknown" else ""
     return ", ".join(parts) + fits
+
+
+def pattern_words(found: CommunicationPattern | None) -> str:
+    """The pattern of a workload's collectives, with calls and bytes of a step and of a message."""
+    if found is None or found.status != "determined":
+        reason = f": {found.reason}" if found is not None and found.reason else ""
+        return "" if found is None else f"{found.status}{reason}"
+    calls = ", ".join(_collective(need) for need in found.collectives)
+    sizes = f"{found.smallest_bytes:,} to {found.largest_bytes:,}"
+    if found.smallest_bytes == found.largest_bytes:
+        sizes = f"{found.largest_bytes:,}"
+    told = f"{' and '.join(found.classes)}, {found.source} in {found.ranks} ranks"
+    told += f"; a step: {calls}; messages of {sizes} bytes"
+    return f"{told} ({found.reason})" if found.reason else told
+
+
+def _collective(need: CollectiveNeed) -> str:
+    op = f" {need.reduce_op}" if need.reduce_op else ""
+    return f"{need.calls} {need.primitive}{op} in {need.dtype}, {need.bytes:,} bytes"
 
 
 def step_words(entry: QueueEntry) -> str:

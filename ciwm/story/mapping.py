@@ -165,7 +165,8 @@ def _edited(bump: Bump) -> Iterator[str]:
 
 
 def _what_is_mapped(workload: WorkloadConfig) -> object:
-    return workload.model or workload.python, workload.phase, workload.params, workload.devices
+    what = workload.model or workload.python
+    return what, workload.phase, workload.params, workload.devices, workload.parallel
 
 
 def _gone(bump: Bump) -> Iterator[MapChange]:
