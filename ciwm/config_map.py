@@ -120,6 +120,8 @@ class MapConfig(Section):
     """A manifest to predict for: a file, or cuda for the one that is shipped."""
     device: DeviceConfig | None = None
     """The declared device: peak, bandwidth, memory, and their source."""
+    queue: Literal["order", "proven", "off"] = "order"
+    """The queue in `ciwm ci`: its order, at no cost; proven by strict runs too; or left out."""
     timeout_s: float = Field(default=300, gt=0)
     """Seconds after which one stage of one workload counts as hung."""
     on_device: OnDeviceConfig = OnDeviceConfig()

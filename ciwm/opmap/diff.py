@@ -9,6 +9,7 @@ from ciwm.opmap.communication import communication_changes
 from ciwm.opmap.compile_paths import compile_changes
 from ciwm.opmap.correctness import correctness_changes
 from ciwm.opmap.diff_operators import operator_changes
+from ciwm.opmap.diff_queue import queue_changes
 from ciwm.opmap.diff_workloads import workload_changes
 from ciwm.opmap.fallback import fallback_changes, over_budget
 from ciwm.policy.map_gate import judged_map
@@ -29,6 +30,7 @@ DIFFERS: tuple[Callable[[WorkloadMap, WorkloadMap], Iterable[MapChange]], ...] =
     correctness_changes,
     communication_changes,
     compile_changes,
+    queue_changes,
 )
 
 

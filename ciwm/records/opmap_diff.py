@@ -27,6 +27,7 @@ ChangeKind = Literal[
     "bound",
     "memory",
     "communication",
+    "queue",
 ]
 
 

@@ -27,11 +27,13 @@ OPEN = 8  # changes in the open; the others are folded
 
 
 def diff_section(diff: MapDiff, detail: Detail = RUNGS[0]) -> str:
-    """Losses in the open, all else folded, the totals last."""
+    """Losses and what is to be written in the open, all else folded, the totals last."""
     lost = [change for change in diff.changes if change.lost]
     others = [change for change in diff.changes if not change.lost]
-    shown = [_line(change) for change in lost[:OPEN]]
-    rest = [_line(change) for change in (*lost[OPEN:], *others)]
+    queue = [change for change in others if change.kind == "queue"]
+    others = [change for change in others if change.kind != "queue"]
+    shown = [_line(change) for change in (*lost[:OPEN], *queue[:OPEN])]
+    rest = [_line(change) for change in (*lost[OPEN:], *queue[OPEN:], *others)]
     parts = [
         "#### Workload map",
         _first(diff, lost),
