@@ -14,7 +14,7 @@ from ciwm.report.map_words import (
     sentence,
     step_words,
     support_words,
-    totals_line,
+    totals_lines,
 )
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def diff_section(diff: MapDiff, detail: Detail = RUNGS[0]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def map_section(found: WorkloadMap, diff: MapDiff | None = None) -> str:
+def map_section(found: WorkloadMap, totals: MapTotals, diff: MapDiff | None = None) -> str:
     """A map by itself, where there is nothing to compare it with; else what changed."""
     if diff is not None:
         return diff_section(diff) + "\n"
@@ -66,6 +66,7 @@ def map_section(found: WorkloadMap, diff: MapDiff | None = None) -> str:
     parts = [
         "#### Workload map",
         table(["workload", "phase", "intensity", "communication"], rows) if rows else "",
+        "\n".join(f"- {words(one)}" for one in totals_lines(totals, found.provenance.target)),
         _supported(found),
         "\n".join(["Kernels to write, in order:", "", *queue]) if queue else "",
         device_markdown(found),
@@ -80,11 +81,6 @@ def _supported(found: WorkloadMap) -> str:
     return (
         f"On {words(found.provenance.target or '')}: {words(support_words(found.supports), 400)}."
     )
-
-
-def totals_section(totals: MapTotals, target: str | None) -> str:
-    """The totals of a side that has no other to be compared with."""
-    return f"#### Workload map\n\n{words(totals_line(totals, target), 800)}."
 
 
 def _first(diff: MapDiff, lost: list[MapChange]) -> str:

@@ -16,6 +16,7 @@ from ciwm.report.map_words import (
     pattern_words,
     step_words,
     support_words,
+    totals_lines,
 )
 from ciwm.report.text_table import show_table
 
@@ -24,16 +25,19 @@ if TYPE_CHECKING:
 
     from ciwm.records import WorkloadMap
     from ciwm.records.opmap import QueueEntry
-    from ciwm.records.opmap_diff import MapDiff
+    from ciwm.records.opmap_diff import MapDiff, MapTotals
 
 NOT_NATIVE = ("hard-missing", "fallback-broken", "must-write", "fallback", "compiled-reuse")
 KERNELS = 8  # of a step of the queue that are named
 
 
-def show_map(found: WorkloadMap, console: Console, diff: MapDiff | None = None) -> None:
+def show_map(
+    found: WorkloadMap, totals: MapTotals, console: Console, diff: MapDiff | None = None
+) -> None:
     """Print the whole map, the queue last; with `diff`, what changed after it."""
     _say(_origin(found), console)
     _workloads(found, console)
+    _list("Totals", totals_lines(totals, found.provenance.target), console)
     _supports(found, console)
     _queue(found, console)
     show_device(found, console)
@@ -111,7 +115,7 @@ def _supports(found: WorkloadMap, console: Console) -> None:
         return
     console.print()
     told = support_words(found.supports)
-    _say(f"On {found.provenance.target}: {told}", console, style="bold")
+    _say(f"Evidence: {told}", console, style="bold")
     rows = [
         (one.op, one.support, str(one.calls or ""), one.level, one.evidence)
         for one in found.supports

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ciwm.report.figures import plural, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from ciwm.records.opmap import Intensity, Memory, OpSupport, Proof, QueueEntry
     from ciwm.records.opmap_communication import CollectiveNeed, CommunicationPattern
@@ -19,19 +19,28 @@ UNCOUNTED = 3  # operators that are named
 _FLOPS = (("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6), ("kFLOP", 1e3))
 
 
-def totals_line(totals: MapTotals, target: str | None) -> str:
-    """The map in one sentence."""
-    seen = f"{totals.observed} of {plural(totals.workloads, 'workload')} observed"
-    kernels = f"{plural(totals.kernels, 'kernel')} needed beside the structural ones"
-    parts = [seen, kernels]
-    if target is not None and totals.classes:
-        classes = ", ".join(f"{count} {name}" for name, count in totals.classes.items())
-        parts.append(f"on {target}: {classes}")
-    if totals.to_write:
-        parts.append(f"{totals.to_write} in the queue to write")
+def totals_lines(totals: MapTotals, target: str | None) -> list[str]:
+    """The map in sentences, each of which says what it counts and adds up."""
+    lines = [f"workloads: {totals.observed} of {totals.workloads} observed"]
     if totals.problems:
-        parts.append(plural(totals.problems, "problem"))
-    return "; ".join(parts)
+        lines[0] += f", {plural(totals.problems, 'problem')}"
+    if totals.kernels:
+        lines.append(
+            f"needed: {plural(totals.kernels, 'distinct kernel')} ({plural(totals.calls, 'call')}) "
+            f"beside {totals.structural} structural; workloads share them"
+        )
+    if target is not None and totals.classes:
+        lines.append(f"{target} is asked, by its own names, for {_sum(totals.classes)}")
+        if totals.composites:
+            lines.append(f"composites made of those: {_sum(totals.composites)}")
+    if totals.to_write or totals.classes:
+        lines.append(f"to write: {plural(totals.to_write, 'kernel')}")
+    return lines
+
+
+def _sum(classes: Mapping[str, int]) -> str:
+    told = " + ".join(f"{count} {name}" for name, count in classes.items())
+    return f"{sum(classes.values())} = {told}"
 
 
 def changed_totals(diff: MapDiff) -> str:
@@ -41,12 +50,23 @@ def changed_totals(diff: MapDiff) -> str:
         _moved("workloads observed", base.observed, head.observed),
         _moved("kernels needed", base.kernels, head.kernels),
     ]
-    parts += [
-        _moved(name, base.classes.get(name, 0), head.classes.get(name, 0))
-        for name in sorted(base.classes.keys() | head.classes.keys())
+    where = diff.head.target or "the target"
+    told = ", ".join(parts)
+    if base.classes or head.classes:
+        told += f"; {where} is asked for {_changed(base.classes, head.classes)}"
+    if base.composites or head.composites:
+        told += f"; composites of those {_changed(base.composites, head.composites)}"
+    return told
+
+
+def _changed(base: Mapping[str, int], head: Mapping[str, int]) -> str:
+    """The sum of each side, then its parts."""
+    parts = [
+        _moved(name, base.get(name, 0), head.get(name, 0))
+        for name in sorted(base.keys() | head.keys())
     ]
-    where = f"on {diff.head.target}, " if diff.head.target else ""
-    return f"{where}{', '.join(parts)}"
+    total = _moved("", sum(base.values()), sum(head.values())).strip()
+    return f"{total} ({', '.join(parts)})"
 
 
 def sentence(change: MapChange) -> str:

@@ -12,6 +12,7 @@ from ciwm.config import Config
 from ciwm.opmap.diff import map_diff
 from ciwm.opmap.pattern import pattern
 from ciwm.opmap.subjects import Subject
+from ciwm.opmap.totals import totals
 from ciwm.records.opmap_communication import CollectiveNeed, CommunicationPattern, StrategyNeeds
 from ciwm.report.map_csv import map_csv
 from ciwm.report.map_markdown import map_section
@@ -137,7 +138,7 @@ def test_a_pattern_that_changed_is_told_and_is_no_loss() -> None:
 def test_the_pattern_is_in_markdown_and_csv() -> None:
     found = communicating(need("all_reduce"))
     shown = workload_map(workloads=(mapped("decode", devices=4, communication=found),))
-    assert "all-reduce, observed in 4 ranks" in map_section(shown)
+    assert "all-reduce, observed in 4 ranks" in map_section(shown, totals(shown))
     (first, *_) = csv.DictReader(io.StringIO(map_csv(shown)))
     assert first["communication"].startswith("all-reduce, observed in 4 ranks")
 
