@@ -12,7 +12,7 @@ from ciwm.config_bench import BenchConfig
 from ciwm.config_build import BuildConfig
 from ciwm.config_coverage import CoverageConfig
 from ciwm.config_ingest import Format, IngestConfig, MetricConfig
-from ciwm.config_map import MODEL, MapConfig
+from ciwm.config_map import MODEL, MapConfig, Parallel, check_parallel
 from ciwm.config_mistakes import explained
 from ciwm.config_package import PackageConfig
 from ciwm.config_ranks import CollectiveConfig, ScalingConfig, check_torchrun, nodes
@@ -94,6 +94,8 @@ class WorkloadConfig(Section):
     """Globs of files it needs besides those in the folder of the file named above."""
     devices: int = Field(default=1, ge=1)
     """Accelerators a launch gets to itself, where there are any; a rank each but for `command`."""
+    parallel: tuple[Parallel, ...] = ()
+    """How its model is spread over them, for the workload map: ddp, fsdp2, tp, pp, ep."""
     torchrun: tuple[str, ...] = ()
     """Flags for torchrun besides --nproc-per-node: --nnodes=2, --rdzv-endpoint=HOST:PORT, ..."""
     params: dict[str, tuple[Scalar, ...]] = {}
@@ -145,6 +147,7 @@ class WorkloadConfig(Section):
             raise ValueError("python is 'file.py:callable'")
         if self.model is not None and not MODEL.fullmatch(self.model):
             raise ValueError("model is 'file.py:build'")
+        check_parallel(self.parallel, self.devices)
         if self.command is not None and not self.metrics:
             raise ValueError("a command workload states metrics = { name = { unit, better } }")
         if self.collective is not None and (self.params or self.files):

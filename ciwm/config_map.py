@@ -12,6 +12,7 @@ from ciwm.config_section import Section
 MODEL = re.compile(r"[^:]+\.py:[A-Za-z_]\w*")
 Scalar = str | int | float | bool
 MapPhase = Literal["train", "finetune", "prefill", "decode", "generate", "serve", "preprocess"]
+Parallel = Literal["ddp", "fsdp2", "tp", "pp", "ep"]
 MapStageName = Literal[
     "intensity", "census", "ghost", "queue", "fallback", "correctness", "communication", "compile"
 ]
@@ -30,6 +31,8 @@ class MapWorkload(Section):
     """Values by name; one observation for each combination. A single value is a list of one."""
     devices: int = Field(default=1, ge=1)
     """Accelerators it runs on."""
+    parallel: tuple[Parallel, ...] = ()
+    """How it is spread over them, for its communication pattern: ddp, fsdp2, tp, pp, ep."""
 
     @field_validator("params", mode="before")
     @classmethod
@@ -44,7 +47,14 @@ class MapWorkload(Section):
             raise ValueError("id: use letters, digits, '.', '_' and '-' (at most 100)")
         if not MODEL.fullmatch(self.model):
             raise ValueError("model is 'file.py:build'")
+        check_parallel(self.parallel, self.devices)
         return self
+
+
+def check_parallel(stated: tuple[Parallel, ...], devices: int) -> None:
+    """Raise ValueError where there is nothing to be spread over."""
+    if stated and devices == 1:
+        raise ValueError(f"parallel is {stated[0]}, on one device: state devices = 2 or more")
 
 
 class DeviceConfig(Section):
@@ -110,6 +120,8 @@ class MapConfig(Section):
     """A manifest to predict for: a file, or cuda for the one that is shipped."""
     device: DeviceConfig | None = None
     """The declared device: peak, bandwidth, memory, and their source."""
+    queue: Literal["order", "proven", "off"] = "order"
+    """The queue in `ciwm ci`: its order, at no cost; proven by strict runs too; or left out."""
     timeout_s: float = Field(default=300, gt=0)
     """Seconds after which one stage of one workload counts as hung."""
     on_device: OnDeviceConfig = OnDeviceConfig()

@@ -203,7 +203,14 @@ def map_diff(*changes: MapChange, **fields: Any) -> MapDiff:
         ),
     )
     blocks = [change for change in told if change.blocks]
-    totals = {"workloads": 2, "observed": 1, "kernels": 2, "calls": 13, "to_write": 1}
+    totals: dict[str, Any] = {
+        "workloads": 2,
+        "observed": 1,
+        "kernels": 2,
+        "calls": 13,
+        "to_write": 1,
+    }
+    totals |= {"structural": 1, "composites": {"composite-reuse": 1}}
     known: dict[str, Any] = {
         "base": provenance(revision="b8" * 20),
         "head": provenance(),

@@ -70,7 +70,7 @@ def manifest_command(**options: Any) -> int:
     The manifest that is shipped for CUDA comes from the public wheel, and is renewed so:
 
     \b
-      python3 -m venv cu && cu/bin/pip install torch
+      python3 -m venv cu && cu/bin/pip install torch==2.14.1
       ciwm map manifest --python cu/bin/python --key CUDA --out ciwm/opmap/manifests/cuda.json
     """  # noqa: D301  click's mark for lines that are to be kept
     return int(_verb("manifest")(options))

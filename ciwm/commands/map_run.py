@@ -122,6 +122,7 @@ def _write(found: WorkloadMap, options: dict[str, Any]) -> None:
 def _told(found: WorkloadMap, options: dict[str, Any], place: Place, *, interrupted: bool) -> int:
     from ciwm.commands.map_diff import against, exit_code  # noqa: PLC0415
     from ciwm.errors import ENVIRONMENT, INTERRUPTED  # noqa: PLC0415
+    from ciwm.opmap.totals import totals  # noqa: PLC0415
     from ciwm.report.map_text import show_map  # noqa: PLC0415
 
     diff = against(options["base"], found, place.config) if options["base"] else None
@@ -130,11 +131,11 @@ def _told(found: WorkloadMap, options: dict[str, Any], place: Place, *, interrup
     else:
         from rich.console import Console  # noqa: PLC0415
 
-        show_map(found, Console(), diff)
+        show_map(found, totals(found), Console(), diff)
     if options["markdown"] is not None:
         from ciwm.report.map_markdown import map_section  # noqa: PLC0415
 
-        write(options["markdown"], map_section(found, diff))
+        write(options["markdown"], map_section(found, totals(found), diff))
     if interrupted:
         return INTERRUPTED
     if not any(one.op for one in found.ops) and not _figures(found):

@@ -39,6 +39,7 @@ def sweep_of(observed: Observed) -> Sweep | None:
             cases.update(counts)
     return Sweep(
         device=plan["device"],
+        key=plan["key"],
         dtypes=tuple(plan["dtypes"]),
         sources=tuple(plan["sources"]),
         samples=plan["samples"],
@@ -46,9 +47,19 @@ def sweep_of(observed: Observed) -> Sweep | None:
         known=plan["known"],
         cases=dict(cases),
         verdicts={_name(check): check.verdict for check in sorted(checks, key=_name)},
+        kernels=_kernels(observed),
         checks=_failing(checks),
         planted=_planted(observed),
     )
+
+
+def _kernels(observed: Observed) -> dict[str, tuple[str, ...]]:
+    """Which operators and directions are checks of a kernel."""
+    found: dict[str, set[str]] = {}
+    for line in observed.lines:
+        for kernel in line.get("kernels", ()):
+            found.setdefault(kernel, set()).add(f"{line['operator']} {line['direction']}")
+    return {kernel: tuple(sorted(found[kernel])) for kernel in sorted(found)}
 
 
 def _check(line: Mapping[str, Any]) -> OperatorCheck:

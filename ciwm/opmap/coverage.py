@@ -142,7 +142,7 @@ def _needs(
 
 def _queue(making: Making, needs: Needs) -> tuple[QueueEntry, ...]:
     found = steps(needs)
-    return entries(found, needs, _proofs(making, needs, found))
+    return entries(found, needs, _proofs(making, needs, found) if making.request.prove else {})
 
 
 def _proofs(making: Making, needs: Needs, found: list[Step]) -> dict[str, Proof]:

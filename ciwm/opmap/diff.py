@@ -9,10 +9,12 @@ from ciwm.opmap.communication import communication_changes
 from ciwm.opmap.compile_paths import compile_changes
 from ciwm.opmap.correctness import correctness_changes
 from ciwm.opmap.diff_operators import operator_changes
+from ciwm.opmap.diff_queue import queue_changes
 from ciwm.opmap.diff_workloads import workload_changes
 from ciwm.opmap.fallback import fallback_changes, over_budget
+from ciwm.opmap.totals import totals
 from ciwm.policy.map_gate import judged_map
-from ciwm.records.opmap_diff import MapChange, MapDiff, MapTotals
+from ciwm.records.opmap_diff import MapChange, MapDiff
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -29,6 +31,7 @@ DIFFERS: tuple[Callable[[WorkloadMap, WorkloadMap], Iterable[MapChange]], ...] =
     correctness_changes,
     communication_changes,
     compile_changes,
+    queue_changes,
 )
 
 
@@ -51,24 +54,6 @@ def map_diff(
         warnings=tuple(_comparable(base, head)),
     )
     return judged_map(diff, block_on)
-
-
-def totals(found: WorkloadMap) -> MapTotals:
-    """A map in figures."""
-    broken = {problem.workload for problem in found.problems if problem.stage == "census"}
-    uses = [use for use in found.ops if not use.structural]
-    classes: dict[str, int] = {}
-    for one in found.supports:
-        classes[one.support] = classes.get(one.support, 0) + 1
-    return MapTotals(
-        workloads=len(found.workloads),
-        observed=sum(one.id not in broken for one in found.workloads),
-        kernels=len({use.op for use in uses}),
-        calls=sum(use.count for use in uses),
-        classes=classes,
-        to_write=sum(len(entry.kernels) for entry in found.queue),
-        problems=len(found.problems),
-    )
 
 
 def _over_budget(head: WorkloadMap, budgets: tuple[FallbackBudget, ...]) -> Iterator[MapChange]:

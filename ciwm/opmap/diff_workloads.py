@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from ciwm.records import WorkloadMap
     from ciwm.records.opmap import MappedWorkload, MapProblem
+    from ciwm.records.opmap_communication import CommunicationPattern
 
 
 def workload_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
@@ -65,6 +66,7 @@ def _kind_of_work(base: MappedWorkload, head: MappedWorkload) -> Iterator[MapCha
             head=head.intensity.bound,
             sentence=f"{base.id} was {base.intensity.bound}, is {head.intensity.bound}",
         )
+    yield from _communication(base, head)
     if base.memory and head.memory and base.memory.fits != head.memory.fits:
         yield MapChange(
             kind="memory",
@@ -74,3 +76,29 @@ def _kind_of_work(base: MappedWorkload, head: MappedWorkload) -> Iterator[MapCha
             head=head.memory.fits,
             sentence=f"{base.id} was {base.memory.fits}, is {head.memory.fits}",
         )
+
+
+def _communication(base: MappedWorkload, head: MappedWorkload) -> Iterator[MapChange]:
+    """Another pattern, or other counts and bytes of it; what a side could not tell is no change."""
+    old, new = base.communication, head.communication
+    if old is None or new is None or "undetermined" in (old.status, new.status):
+        return
+    was, now = _told(old), _told(new)
+    if was != now:
+        yield MapChange(
+            kind="communication",
+            subject=base.id,
+            workloads=(base.id,),
+            base=was,
+            head=now,
+            sentence=f"{base.id} communicated by {was}, does by {now}",
+        )
+
+
+def _told(found: CommunicationPattern) -> str:
+    if found.status == "none":
+        return "nothing"
+    calls = "1 call" if found.calls == 1 else f"{found.calls} calls"
+    return (
+        f"{', '.join(found.classes)} in {found.ranks} ranks ({calls}, {found.bytes:,} bytes a step)"
+    )

@@ -38,6 +38,7 @@ class MapRequest:
     only: tuple[str, ...] = ()
     manifest: Manifest | None = None
     suggest: bool = False
+    prove: bool = True  # each step of the queue by strict runs, which take the longest
     repository: str = ""
     revision: str = ""
     say: Callable[[str], None] = lambda _line: None

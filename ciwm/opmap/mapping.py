@@ -12,10 +12,12 @@ from ciwm.opmap.making import Making
 from ciwm.opmap.manifests import native_ops
 from ciwm.opmap.observe import Observed
 from ciwm.opmap.on_device import device_parts
+from ciwm.opmap.pattern import pattern
 from ciwm.opmap.seen import said
 from ciwm.opmap.subjects import declared_workloads, subjects
 from ciwm.opmap.suggest import suggestions
 from ciwm.opmap.taxonomy import intensity, memory
+from ciwm.opmap.verified import with_verified
 from ciwm.records.opmap import (
     MappedWorkload,
     MapProblem,
@@ -26,6 +28,7 @@ from ciwm.records.opmap_provenance import Provenance
 if TYPE_CHECKING:
     from ciwm.opmap.making import MapRequest
     from ciwm.opmap.subjects import Subject
+    from ciwm.records.opmap_communication import Communication, StrategyNeeds
 
 
 INTERPRETER_STAGES = frozenset({"correctness", "communication"})  # which ask the device, too
@@ -56,7 +59,15 @@ def make_map(request: MapRequest) -> WorkloadMap:
     coverage = Coverage()
     if making.ops("census") or making.ops("ghost"):
         coverage = covered(making, on_device.get("fallbacks", ()))
+        coverage = _verified(making, coverage, on_device)
     return _written(making, coverage, on_device)
+
+
+def _verified(making: Making, coverage: Coverage, on_device: dict[str, Any]) -> Coverage:
+    torch = _software(making).torch
+    seen = [*making.ops("ghost").values(), *making.ops("census").values()]
+    manifest = making.request.manifest
+    return with_verified(coverage, on_device.get("correctness"), manifest, torch, seen)
 
 
 def _written(making: Making, coverage: Coverage, on_device: dict[str, Any]) -> WorkloadMap:
@@ -66,7 +77,7 @@ def _written(making: Making, coverage: Coverage, on_device: dict[str, Any]) -> W
     return WorkloadMap(
         provenance=_provenance(making),
         stages=request.stages,
-        workloads=tuple(_workload(one, making) for one in making.subjects),
+        workloads=tuple(_workload(one, making, _strategies(on_device)) for one in making.subjects),
         ops=tuple(uses),
         composites=coverage.composites,
         supports=coverage.supports,
@@ -83,8 +94,8 @@ def _written(making: Making, coverage: Coverage, on_device: dict[str, Any]) -> W
 
 def _provenance(making: Making) -> Provenance:
     request = making.request
-    observed = [each for stage in making.seen.values() for each in stage.values()]
-    software = next((each for each in observed if each.torch), Observed())
+    software = _software(making)
+    observed = (each for stage in making.seen.values() for each in stage.values())
     capture = next((line for each in observed for line in said(each, "capture")), {})
     return Provenance(
         generated_at=datetime.now(timezone.utc),
@@ -101,7 +112,20 @@ def _provenance(making: Making) -> Provenance:
     )
 
 
-def _workload(subject: Subject, making: Making) -> MappedWorkload:
+def _software(making: Making) -> Observed:
+    """Any observer that told which torch it ran under."""
+    observed = (each for stage in making.seen.values() for each in stage.values())
+    return next((each for each in observed if each.torch), Observed())
+
+
+def _strategies(on_device: dict[str, Any]) -> tuple[StrategyNeeds, ...]:
+    found: Communication | None = on_device.get("communication")
+    return () if found is None else found.strategies
+
+
+def _workload(
+    subject: Subject, making: Making, strategies: tuple[StrategyNeeds, ...]
+) -> MappedWorkload:
     census = making.seen.get("census", {}).get(subject.id, Observed())
     counted = making.seen.get("intensity", {}).get(subject.id, Observed())
     device = making.request.config.map.device
@@ -119,6 +143,7 @@ def _workload(subject: Subject, making: Making) -> MappedWorkload:
         devices=subject.devices,
         intensity=intensity(counted, device),
         memory=memory(counted, device, subject.devices),
+        communication=pattern(subject, strategies),
         max_abs_diff=difference,
         notes=tuple(notes),
     )

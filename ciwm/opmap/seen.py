@@ -85,4 +85,5 @@ def _use(subject: str, line: dict[str, Any]) -> OpUse:
             for tensors, count in line["specs"]
         ),
         spec_count=line["spec_count"],
+        dtypes=tuple(line["dtypes"]),
     )

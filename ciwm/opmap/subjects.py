@@ -33,6 +33,7 @@ class Subject:
     phase: str | None = None
     params: Mapping[str, Scalar] = field(default_factory=dict)
     devices: int = 1
+    parallel: tuple[str, ...] = ()
 
 
 INTERPRETER = Subject(id="")
@@ -103,4 +104,5 @@ def _subject(workload: WorkloadConfig, name: str, params: Mapping[str, Scalar]) 
         phase=workload.phase,
         params=params,
         devices=workload.devices,
+        parallel=workload.parallel,
     )

@@ -114,13 +114,19 @@ def _decide(case: Case, manifest: Manifest, table: Mapping[str, ManifestRow]) ->
 
 def _throwing(case: Case, table: Mapping[str, ManifestRow]) -> Decision:
     """An operator for which no fallback helps: native by another name, or missing for good."""
-    for other in _CONVOLUTIONS.get(case.op, ()):
+    why = case.broken or "it throws unless the device brings a kernel"
+    missing: Decision = ("hard-missing", "executed", f"no fallback helps: {why}")
+    return _by_another_name(case.op, table) or missing
+
+
+def _by_another_name(op: str, table: Mapping[str, ManifestRow]) -> Decision | None:
+    """A convolution that the target has a kernel for, called otherwise."""
+    for other in _CONVOLUTIONS.get(op, ()):
         row = table.get(other)
         if row is not None and row.kind == "kernel":
             told = f"the target has {other} ({row.registered_at}); which one runs is its choice"
             return "native", "registered", told
-    why = case.broken or "it throws unless the device brings a kernel"
-    return "hard-missing", "executed", f"no fallback helps: {why}"
+    return None
 
 
 def kernel_supports(
@@ -137,32 +143,30 @@ def kernel_supports(
     table, known = manifest.table(), {one.op for one in found}
     reached: dict[str, list[OpSupport]] = {}
     for one in found:
-        reached.setdefault(_stem(one.op), []).append(one)
+        reached.setdefault(stem(one.op), []).append(one)
     users: dict[str, list[str]] = {}
     for name, each in census.items():
-        for op in each.kinds.keys() - known:
+        for op in each.kinds.keys() - known - _not_asked(manifest):
             users.setdefault(op, []).append(name)
     return tuple(
         _by_name(
             Case(op, table.get(op), throws=False, broken="", fact=facts.get(op, Fact())),
             manifest,
-            reached.get(_stem(op), []),
+            reached.get(stem(op), []),
         ).model_copy(update={"workloads": tuple(sorted(users[op]))})
         for op in sorted(users)
     )
 
 
+def _not_asked(manifest: Manifest) -> frozenset[str]:
+    """Torch itself copies to and from the devices that it is built with."""
+    return frozenset({"aten::_copy_from"} if manifest.key in ("CUDA", "HIP", "XPU") else ())
+
+
 def _by_name(case: Case, manifest: Manifest, reached: list[OpSupport]) -> OpSupport:
-    found, level, evidence = _decide(case, manifest, manifest.table())
-    if found == "native":
-        level, evidence = "registered", f"a kernel registered in {_file(case)}"
-    elif reached:
-        worst = min(reached, key=lambda one: WORST.index(one.support))
-        found, level = worst.support, worst.level
-        evidence = f"the target is asked for {worst.op} in its place: {worst.evidence}"
-    else:
-        level = "registered"
-        evidence = evidence.removeprefix("reached by the workload, and ")
+    table = manifest.table()
+    elsewhere = _by_another_name(case.op, table)
+    found, level, evidence = elsewhere or _by_row(case, manifest, table, reached)
     return OpSupport(
         op=case.op,
         target=manifest.name,
@@ -176,11 +180,25 @@ def _by_name(case: Case, manifest: Manifest, reached: list[OpSupport]) -> OpSupp
     )
 
 
+def _by_row(
+    case: Case, manifest: Manifest, table: Mapping[str, ManifestRow], reached: list[OpSupport]
+) -> Decision:
+    """Its own row where that is a kernel, else what was reached under its name, else its row."""
+    found, _, evidence = _decide(case, manifest, table)
+    if found == "native":
+        return found, "registered", f"a kernel registered in {_file(case)}"
+    if reached:
+        worst = min(reached, key=lambda one: WORST.index(one.support))
+        told = f"the target is asked for {worst.op} in its place: {worst.evidence}"
+        return worst.support, worst.level, told
+    return found, "registered", evidence.removeprefix("reached by the workload, and ")
+
+
 def _file(case: Case) -> str:
     return case.row.registered_at if case.row else ""
 
 
-def _stem(op: str) -> str:
+def stem(op: str) -> str:
     """`aten::add` of `aten::add.out`, `aten::add_.Tensor` and `aten::add.Tensor`."""
     return op.partition(".")[0].rstrip("_")
 

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from ciwm.records.base import Record, RecordFile
-from ciwm.records.opmap_communication import Communication
+from ciwm.records.opmap_communication import Communication, CommunicationPattern
 from ciwm.records.opmap_compile import WorkloadCompile
 from ciwm.records.opmap_correctness import Correctness
 from ciwm.records.opmap_fallback import WorkloadFallbacks
@@ -101,6 +101,7 @@ class MappedWorkload(Record):
     devices: int = 1
     intensity: Intensity | None = None
     memory: Memory | None = None
+    communication: CommunicationPattern | None = None
     max_abs_diff: float | None = None
     notes: tuple[str, ...] = ()
 
@@ -116,7 +117,8 @@ class OpUse(Record):
     """A leaf kernel that a workload needs: what reaches the device after all decomposition.
 
     `structural` are the few that every backend starts with: allocation, copies, views.
-    `modules` are those that call it most, `specs` its most frequent calls of `spec_count`.
+    `modules` are those that call it most, `specs` its most frequent calls of `spec_count`, `dtypes`
+    what all of them compute in (floating ones where a call has any).
     """
 
     workload: str
@@ -127,6 +129,7 @@ class OpUse(Record):
     modules: tuple[str, ...] = ()
     specs: tuple[TensorSpec, ...] = ()
     spec_count: int = 0
+    dtypes: tuple[str, ...] = ()
 
 
 class Composite(Record):

@@ -7,7 +7,16 @@ from typing import Literal
 from ciwm.records.base import Record
 
 CellStatus = Literal["ok", "gap", "wrong", "crash"]
-Strategy = Literal["ddp", "fsdp2", "tp", "pp", "ep"]
+Strategy = Literal["ddp", "fsdp2", "tp", "pp", "ep", "own"]  # own: what the workload itself calls
+PatternClass = Literal[
+    "all-reduce",
+    "all-gather + reduce-scatter",
+    "all-gather",
+    "reduce-scatter",
+    "all-to-all",
+    "pipeline send/recv",
+    "one to many",  # broadcast, scatter, gather, reduce, barrier
+]
 
 
 class CollectiveCell(Record):
@@ -32,7 +41,7 @@ class CollectiveProbe(Record):
 class CollectiveNeed(Record):
     """What one step calls: bytes are of whole arrays (an all-gather's result), all calls together.
 
-    `group` is the number of ranks that take part.
+    `group` is the number of ranks that take part; the smallest and the largest are of one call.
     """
 
     primitive: str
@@ -41,6 +50,28 @@ class CollectiveNeed(Record):
     group: int
     calls: int
     bytes: int
+    smallest_bytes: int = 0
+    largest_bytes: int = 0
+
+
+class CommunicationPattern(Record):
+    """What the ranks of a workload say to each other in one step, as far as that can be told.
+
+    declared   the needs of the strategies that `parallel` states, in `ranks` ranks
+    observed   what one rank of it called when it ran
+    `reason` says why it is none or undetermined, and what the figures leave out.
+    """
+
+    status: Literal["none", "determined", "undetermined"]
+    classes: tuple[PatternClass, ...] = ()
+    source: Literal["declared", "observed", ""] = ""
+    ranks: int = 1
+    collectives: tuple[CollectiveNeed, ...] = ()
+    calls: int = 0
+    bytes: int = 0
+    smallest_bytes: int = 0
+    largest_bytes: int = 0
+    reason: str = ""
 
 
 class StrategyNeeds(Record):

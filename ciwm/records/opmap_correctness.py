@@ -57,10 +57,13 @@ class Sweep(Record):
     """Operators of PyTorch's own descriptions, run on a device against the CPU in float64.
 
     `cases` counts calls by verdict, in both directions. `verdicts` has every operator and dtype
-    (`sum float32 backward`), `checks` those that are neither strict nor drift.
+    (`sum float32 backward`), `checks` those that are neither strict nor drift. `kernels` says which
+    operators and directions (`nn.functional.gelu backward`) are checks of a kernel
+    (`aten::gelu_backward`, all its overloads together). `key` is the device's in the dispatcher.
     """
 
     device: str
+    key: str = ""
     dtypes: tuple[str, ...]
     sources: tuple[str, ...]
     samples: int
@@ -68,6 +71,7 @@ class Sweep(Record):
     known: int
     cases: dict[CheckVerdict, int]
     verdicts: dict[str, CheckVerdict] = {}
+    kernels: dict[str, tuple[str, ...]] = {}
     checks: tuple[OperatorCheck, ...] = ()
     planted: tuple[PlantedDefect, ...] = ()
 

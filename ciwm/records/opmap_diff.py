@@ -26,6 +26,8 @@ ChangeKind = Literal[
     "correctness better",
     "bound",
     "memory",
+    "communication",
+    "queue",
 ]
 
 
@@ -47,13 +49,24 @@ class MapChange(Record):
 
 
 class MapTotals(Record):
-    """A map in figures; kernels are distinct, classes count operators that workloads reach."""
+    """A map in figures.
+
+    workloads   declared ones, at each point of their parameters; observed: that some stage saw
+    kernels     distinct ones that the census says a device without any must bring, and their calls;
+                structural ones (allocation, copies, views) are beside them
+    classes     of the operators that the target is asked for by its own names, which are others:
+                it may have fused and batched ones
+    composites  classes of what the dispatcher took apart into those
+    to_write    kernels in the queue
+    """
 
     workloads: int
     observed: int
     kernels: int
     calls: int
+    structural: int = 0
     classes: dict[str, int] = {}
+    composites: dict[str, int] = {}
     to_write: int
     problems: int
 

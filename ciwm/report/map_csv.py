@@ -6,6 +6,8 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
+from ciwm.report.map_words import pattern_words
+
 if TYPE_CHECKING:
     from ciwm.records import WorkloadMap
 
@@ -23,6 +25,7 @@ COLUMNS = (
     "queue_step",
     "modules",
     "tensors",
+    "communication",
 )
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run what begins so
 
@@ -31,6 +34,7 @@ def map_csv(found: WorkloadMap) -> str:
     """The lines, sorted by workload and calls, with a header."""
     served = {one.op: one for one in (*found.kernel_supports, *found.supports)}
     queued = {kernel.op: entry.order for entry in found.queue for kernel in entry.kernels}
+    patterns = {one.id: pattern_words(one.communication) for one in found.workloads}
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -51,6 +55,7 @@ def map_csv(found: WorkloadMap) -> str:
             queued.get(use.op, ""),
             " ".join(use.modules),
             spec,
+            patterns.get(use.workload, ""),
         )
         writer.writerow([_harmless(cell) for cell in row])
     return out.getvalue()

@@ -10,9 +10,11 @@ from ciwm.report.map_device import device_markdown
 from ciwm.report.map_words import (
     changed_totals,
     intensity_words,
+    pattern_words,
     sentence,
     step_words,
-    totals_line,
+    support_words,
+    totals_lines,
 )
 
 if TYPE_CHECKING:
@@ -25,11 +27,13 @@ OPEN = 8  # changes in the open; the others are folded
 
 
 def diff_section(diff: MapDiff, detail: Detail = RUNGS[0]) -> str:
-    """Losses in the open, all else folded, the totals last."""
+    """Losses and what is to be written in the open, all else folded, the totals last."""
     lost = [change for change in diff.changes if change.lost]
     others = [change for change in diff.changes if not change.lost]
-    shown = [_line(change) for change in lost[:OPEN]]
-    rest = [_line(change) for change in (*lost[OPEN:], *others)]
+    queue = [change for change in others if change.kind == "queue"]
+    others = [change for change in others if change.kind != "queue"]
+    shown = [_line(change) for change in (*lost[:OPEN], *queue[:OPEN])]
+    rest = [_line(change) for change in (*lost[OPEN:], *queue[OPEN:], *others)]
     parts = [
         "#### Workload map",
         _first(diff, lost),
@@ -41,12 +45,17 @@ def diff_section(diff: MapDiff, detail: Detail = RUNGS[0]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def map_section(found: WorkloadMap, diff: MapDiff | None = None) -> str:
+def map_section(found: WorkloadMap, totals: MapTotals, diff: MapDiff | None = None) -> str:
     """A map by itself, where there is nothing to compare it with; else what changed."""
     if diff is not None:
         return diff_section(diff) + "\n"
     rows = [
-        [name(one.id), words(one.phase or ""), words(intensity_words(one.intensity))]
+        [
+            name(one.id),
+            words(one.phase or ""),
+            words(intensity_words(one.intensity)),
+            words(pattern_words(one.communication), 300),
+        ]
         for one in found.workloads
     ]
     queue = [
@@ -56,7 +65,9 @@ def map_section(found: WorkloadMap, diff: MapDiff | None = None) -> str:
     problems = [f"- {name(one.workload)} {words(one.detail)}" for one in found.problems]
     parts = [
         "#### Workload map",
-        table(["workload", "phase", "intensity"], rows) if rows else "",
+        table(["workload", "phase", "intensity", "communication"], rows) if rows else "",
+        "\n".join(f"- {words(one)}" for one in totals_lines(totals, found.provenance.target)),
+        _supported(found),
         "\n".join(["Kernels to write, in order:", "", *queue]) if queue else "",
         device_markdown(found),
         "\n".join(["Not observed:", "", *problems]) if problems else "",
@@ -64,9 +75,12 @@ def map_section(found: WorkloadMap, diff: MapDiff | None = None) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def totals_section(totals: MapTotals, target: str | None) -> str:
-    """The totals of a side that has no other to be compared with."""
-    return f"#### Workload map\n\n{words(totals_line(totals, target), 800)}."
+def _supported(found: WorkloadMap) -> str:
+    if not found.supports:
+        return ""
+    return (
+        f"On {words(found.provenance.target or '')}: {words(support_words(found.supports), 400)}."
+    )
 
 
 def _first(diff: MapDiff, lost: list[MapChange]) -> str:

@@ -13,7 +13,10 @@ from ciwm.report.map_words import (
     changed_totals,
     intensity_words,
     memory_words,
+    pattern_words,
     step_words,
+    support_words,
+    totals_lines,
 )
 from ciwm.report.text_table import show_table
 
@@ -22,16 +25,19 @@ if TYPE_CHECKING:
 
     from ciwm.records import WorkloadMap
     from ciwm.records.opmap import QueueEntry
-    from ciwm.records.opmap_diff import MapDiff
+    from ciwm.records.opmap_diff import MapDiff, MapTotals
 
 NOT_NATIVE = ("hard-missing", "fallback-broken", "must-write", "fallback", "compiled-reuse")
 KERNELS = 8  # of a step of the queue that are named
 
 
-def show_map(found: WorkloadMap, console: Console, diff: MapDiff | None = None) -> None:
+def show_map(
+    found: WorkloadMap, totals: MapTotals, console: Console, diff: MapDiff | None = None
+) -> None:
     """Print the whole map, the queue last; with `diff`, what changed after it."""
     _say(_origin(found), console)
     _workloads(found, console)
+    _list("Totals", totals_lines(totals, found.provenance.target), console)
     _supports(found, console)
     _queue(found, console)
     show_device(found, console)
@@ -90,25 +96,33 @@ def _workloads(found: WorkloadMap, console: Console) -> None:
     ]
     headers = ("workload", "phase", "kernels", "intensity", "memory")
     show_table("Workloads", headers, rows, console)
+    _communication(found, console)
     _list("Notes", [f"{one.id}: {note}" for one in found.workloads for note in one.notes], console)
+
+
+def _communication(found: WorkloadMap, console: Console) -> None:
+    """Of workloads of several devices; one device has nobody to talk to."""
+    lines = [
+        f"{one.id}: {pattern_words(one.communication)}"
+        for one in found.workloads
+        if one.communication is not None and one.devices > 1
+    ]
+    _list("Communication patterns", lines, console)
 
 
 def _supports(found: WorkloadMap, console: Console) -> None:
     if not found.supports:
         return
-    counts: dict[str, int] = {}
-    for one in found.supports:
-        counts[one.support] = counts.get(one.support, 0) + 1
-    told = ", ".join(f"{count} {name}" for name, count in counts.items())
     console.print()
-    _say(f"On {found.provenance.target}: {told}", console, style="bold")
+    told = support_words(found.supports)
+    _say(f"Evidence: {told}", console, style="bold")
     rows = [
-        (one.op, one.support, str(one.calls or ""), one.evidence)
+        (one.op, one.support, str(one.calls or ""), one.level, one.evidence)
         for one in found.supports
         if one.support in NOT_NATIVE and one.calls
     ]
     if rows:
-        show_table("Not native", ("operator", "class", "calls", "evidence"), rows, console)
+        show_table("Not native", ("operator", "class", "calls", "level", "evidence"), rows, console)
 
 
 def _queue(found: WorkloadMap, console: Console) -> None:

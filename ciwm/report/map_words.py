@@ -2,31 +2,45 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from ciwm.report.figures import plural, quantity
 
 if TYPE_CHECKING:
-    from ciwm.records.opmap import Intensity, Memory, Proof, QueueEntry
+    from collections.abc import Mapping, Sequence
+
+    from ciwm.records.opmap import Intensity, Memory, OpSupport, Proof, QueueEntry
+    from ciwm.records.opmap_communication import CollectiveNeed, CommunicationPattern
     from ciwm.records.opmap_diff import MapChange, MapDiff, MapTotals
 
+SUREST = ("verified", "executed", "traced", "registered")  # levels of evidence
 UNCOUNTED = 3  # operators that are named
 _FLOPS = (("PFLOP", 1e15), ("TFLOP", 1e12), ("GFLOP", 1e9), ("MFLOP", 1e6), ("kFLOP", 1e3))
 
 
-def totals_line(totals: MapTotals, target: str | None) -> str:
-    """The map in one sentence."""
-    seen = f"{totals.observed} of {plural(totals.workloads, 'workload')} observed"
-    kernels = f"{plural(totals.kernels, 'kernel')} needed beside the structural ones"
-    parts = [seen, kernels]
-    if target is not None and totals.classes:
-        classes = ", ".join(f"{count} {name}" for name, count in totals.classes.items())
-        parts.append(f"on {target}: {classes}")
-    if totals.to_write:
-        parts.append(f"{totals.to_write} in the queue to write")
+def totals_lines(totals: MapTotals, target: str | None) -> list[str]:
+    """The map in sentences, each of which says what it counts and adds up."""
+    lines = [f"workloads: {totals.observed} of {totals.workloads} observed"]
     if totals.problems:
-        parts.append(plural(totals.problems, "problem"))
-    return "; ".join(parts)
+        lines[0] += f", {plural(totals.problems, 'problem')}"
+    if totals.kernels:
+        lines.append(
+            f"needed: {plural(totals.kernels, 'distinct kernel')} ({plural(totals.calls, 'call')}) "
+            f"beside {totals.structural} structural; workloads share them"
+        )
+    if target is not None and totals.classes:
+        lines.append(f"{target} is asked, by its own names, for {_sum(totals.classes)}")
+        if totals.composites:
+            lines.append(f"composites made of those: {_sum(totals.composites)}")
+    if totals.to_write or totals.classes:
+        lines.append(f"to write: {plural(totals.to_write, 'kernel')}")
+    return lines
+
+
+def _sum(classes: Mapping[str, int]) -> str:
+    told = " + ".join(f"{count} {name}" for name, count in classes.items())
+    return f"{sum(classes.values())} = {told}"
 
 
 def changed_totals(diff: MapDiff) -> str:
@@ -36,18 +50,41 @@ def changed_totals(diff: MapDiff) -> str:
         _moved("workloads observed", base.observed, head.observed),
         _moved("kernels needed", base.kernels, head.kernels),
     ]
-    parts += [
-        _moved(name, base.classes.get(name, 0), head.classes.get(name, 0))
-        for name in sorted(base.classes.keys() | head.classes.keys())
+    where = diff.head.target or "the target"
+    told = ", ".join(parts)
+    if base.classes or head.classes:
+        told += f"; {where} is asked for {_changed(base.classes, head.classes)}"
+    if base.composites or head.composites:
+        told += f"; composites of those {_changed(base.composites, head.composites)}"
+    return told
+
+
+def _changed(base: Mapping[str, int], head: Mapping[str, int]) -> str:
+    """The sum of each side, then its parts."""
+    parts = [
+        _moved(name, base.get(name, 0), head.get(name, 0))
+        for name in sorted(base.keys() | head.keys())
     ]
-    where = f"on {diff.head.target}, " if diff.head.target else ""
-    return f"{where}{', '.join(parts)}"
+    total = _moved("", sum(base.values()), sum(head.values())).strip()
+    return f"{total} ({', '.join(parts)})"
 
 
 def sentence(change: MapChange) -> str:
     """A change by itself; where the kind is told beside it, its sentence alone suffices."""
     return (
         f"new CPU fallback: {change.sentence}" if change.kind == "fallback new" else change.sentence
+    )
+
+
+def support_words(found: Sequence[OpSupport]) -> str:
+    """How many operators are of each class, and by which evidence: the surest first."""
+    classes: dict[str, Counter[str]] = {}
+    for one in found:
+        classes.setdefault(one.support, Counter())[one.level] += 1
+    return ", ".join(
+        f"{sum(levels.values())} {name} "
+        f"({', '.join(f'{levels[level]} {level}' for level in SUREST if levels[level])})"
+        for name, levels in classes.items()
     )
 
 
@@ -93,6 +130,25 @@ def memory_words(found: Memory | None) -> str:
         parts.append(f"KV {quantity(found.kv_bytes_per_token, 'bytes')} a token")
     fits = f", {found.fits}" if found.fits != "unknown" else ""
     return ", ".join(parts) + fits
+
+
+def pattern_words(found: CommunicationPattern | None) -> str:
+    """The pattern of a workload's collectives, with calls and bytes of a step and of a message."""
+    if found is None or found.status != "determined":
+        reason = f": {found.reason}" if found is not None and found.reason else ""
+        return "" if found is None else f"{found.status}{reason}"
+    calls = ", ".join(_collective(need) for need in found.collectives)
+    sizes = f"{found.smallest_bytes:,} to {found.largest_bytes:,}"
+    if found.smallest_bytes == found.largest_bytes:
+        sizes = f"{found.largest_bytes:,}"
+    told = f"{' and '.join(found.classes)}, {found.source} in {found.ranks} ranks"
+    told += f"; a step: {calls}; messages of {sizes} bytes"
+    return f"{told} ({found.reason})" if found.reason else told
+
+
+def _collective(need: CollectiveNeed) -> str:
+    op = f" {need.reduce_op}" if need.reduce_op else ""
+    return f"{need.calls} {need.primitive}{op} in {need.dtype}, {need.bytes:,} bytes"
 
 
 def step_words(entry: QueueEntry) -> str:

@@ -74,8 +74,8 @@ def _map(
     request = MapRequest(
         config=config,
         site=site,
-        # which kernels to write, in which order, is no matter of a change
-        stages=tuple(stage for stage in config.map.only if stage != "queue"),
+        stages=tuple(one for one in config.map.only if one != "queue" or config.map.queue != "off"),
+        prove=config.map.queue == "proven",
         manifest=_manifest(bump, config.map.target),
         repository=bump.name,
         revision=build.revision.sha,
@@ -165,7 +165,8 @@ def _edited(bump: Bump) -> Iterator[str]:
 
 
 def _what_is_mapped(workload: WorkloadConfig) -> object:
-    return workload.model or workload.python, workload.phase, workload.params, workload.devices
+    what = workload.model or workload.python
+    return what, workload.phase, workload.params, workload.devices, workload.parallel
 
 
 def _gone(bump: Bump) -> Iterator[MapChange]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
 from .facts import known_of
 from .null import Call, Device, Seen, null_device, parsed, watch_modules
@@ -117,6 +117,7 @@ def tell(seen: Seen, emit: Emit) -> None:
                 "count": sum(call.calls for call in calls),
                 "specs": [[spec.split(" "), count] for spec, count in specs[:SPECS]],
                 "spec_count": len(specs),
+                "dtypes": sorted({dtype for spec, _ in specs for dtype in _computed_in(spec)}),
                 "modules": [module for module, _ in modules[:MODULES]],
                 **known_of(op),
             }
@@ -125,6 +126,29 @@ def tell(seen: Seen, emit: Emit) -> None:
         emit({"what": "composite", "op": op, "leaves": leaves})
     for op, why in sorted(seen.broken.items()):
         emit({"what": "broken", "op": op, "why": why})
+
+
+_DTYPES = {
+    "BFloat16": "bfloat16",
+    "Bool": "bool",
+    "Byte": "uint8",
+    "Char": "int8",
+    "ComplexDouble": "complex128",
+    "ComplexFloat": "complex64",
+    "Double": "float64",
+    "Float": "float32",
+    "Half": "float16",
+    "Int": "int32",
+    "Long": "int64",
+    "Short": "int16",
+}
+
+
+def _computed_in(spec: str) -> Set[str]:
+    """The dtypes that a call computes in: floating ones where it has any, else what it has."""
+    names = {text.partition("[")[0] for text in spec.split(" ") if "[" in text}
+    found = {_DTYPES.get(name, name[:1].lower() + name[1:]) for name in names}
+    return {name for name in found if "float" in name or "complex" in name} or found
 
 
 def _most(counted: List[Tuple[str, int]]) -> List[Tuple[str, int]]:

@@ -55,10 +55,10 @@ class Key(NamedTuple):
 
 
 class Counted:
-    """Needs with calls and bytes, in the order they first came."""
+    """Needs with calls and the bytes of each, in the order they first came."""
 
     def __init__(self) -> None:
-        self.uses: Dict[Key, Tuple[int, int]] = {}
+        self.uses: Dict[Key, List[int]] = {}
 
     def take(self, func: Any, args: Sequence[Any]) -> None:
         """Count a dispatched operator, when it is a collective."""
@@ -69,8 +69,7 @@ class Counted:
         group = _group_size(args)
         dtype, size = _payload(primitive, args, group)
         key = Key(primitive, dtype, _reduce_op(args) if primitive in _REDUCING else "", group)
-        calls, total = self.uses.get(key, (0, 0))
-        self.uses[key] = (calls + 1, total + size)
+        self.uses.setdefault(key, []).append(size)
 
 
 def counting(counted: Counted) -> Any:

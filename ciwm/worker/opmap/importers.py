@@ -55,10 +55,17 @@ def _torchax(program: Any) -> None:
 
     try:
         exported_program_to_stablehlo(program)
-    except RuntimeError as error:  # RuntimeError("No lowering found for", "aten::histc")
-        if error.args[:1] == ("No lowering found for",):
-            raise Unsupported(_without_lowering(program) or [str(error.args[-1])]) from error
+    except (RuntimeError, AssertionError) as error:
+        missing = _without_lowering(program)
+        if missing and _is_of_lowering(error, missing):
+            raise Unsupported(missing) from error
         raise
+
+
+def _is_of_lowering(error: BaseException, missing: Sequence[str]) -> bool:
+    """RuntimeError("No lowering found for", NAME); or of an overload, AssertionError(NAME)."""
+    first = str(error.args[0]).split("\n", maxsplit=1)[0] if error.args else ""
+    return first == "No lowering found for" or first in missing
 
 
 def _without_lowering(program: Any) -> List[str]:
@@ -76,7 +83,17 @@ def _without_lowering(program: Any) -> List[str]:
 def _torch_xla(program: Any) -> None:
     from torch_xla.stablehlo import exported_program_to_stablehlo
 
-    exported_program_to_stablehlo(program)
+    try:
+        exported_program_to_stablehlo(program)
+    except RuntimeError as error:
+        raise _not_capturable(error) from error
+
+
+def _not_capturable(error: BaseException) -> BaseException:
+    """torch_xla names all: `... ops not capturable by Pytorch/XLA: aten::histc aten::lu`."""
+    _, found, names = str(error).partition("ops not capturable by Pytorch/XLA:")
+    operators = [name.replace("::", ".") for name in names.split() if "::" in name]
+    return Unsupported(operators) if found and operators else error
 
 
 def _tensorrt(program: Any) -> None:
@@ -144,4 +161,8 @@ def _line(
 
 
 def _targets(program: Any) -> List[Any]:
-    return [node.target for node in program.graph.nodes if node.op == "call_function"]
+    """The operators that a program calls; what is Python's own (getitem) needs no lowering."""
+    import torch
+
+    called = (node.target for node in program.graph.nodes if node.op == "call_function")
+    return [each for each in called if isinstance(each, torch._ops.OpOverload)]  # noqa: SLF001

@@ -9,9 +9,10 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 
 from .judge import EMPTY, Judged, judge, worst
 from .planted import planted
-from .samples import Case, cases
+from .reached import kernels_checked
+from .samples import Case, cases, elements
 from .tensors import described, of_map, placed, sway, tensors_in, wider
-from .tolerances import OWN_DTYPE, TIED_INDICES, degenerate, untestable
+from .tolerances import INDICES_ON_HOST, OWN_DTYPE, TIED_INDICES, degenerate, untestable
 
 Line = Dict[str, Any]
 DIRECTIONS = ("forward", "backward")
@@ -89,14 +90,16 @@ def check_operator(name: str, op: Any, plan: Plan, emit: Callable[[Line], None])
         if dtype not in op.dtypes:
             continue
         tallies = {direction: Tally() for direction in DIRECTIONS}
-        reason = untestable(op.name)
+        reason, example = untestable(op.name), None
         if reason is None:
-            reason = _check_dtype(op, dtype, plan, tallies, emit)
+            reason, example = _check_dtype(op, dtype, plan, tallies, emit)
         if reason is not None:
             tallies["forward"].add("opinfo", Judged("untestable", 0.0, 0.0, reason), "")
+        kernels = _kernels(op, dtype, plan, example)
         for direction, tally in tallies.items():
             if tally.worst is not None:
-                emit(line_of(name, dtype_name, direction, tally))
+                line = line_of(name, dtype_name, direction, tally)
+                emit({**line, "kernels": kernels.get(direction, [])})
 
 
 def line_of(operator: str, dtype: str, direction: str, tally: Tally) -> Line:
@@ -105,21 +108,30 @@ def line_of(operator: str, dtype: str, direction: str, tally: Tally) -> Line:
     return {"kind": "check", **at, **tally.line()}
 
 
+def _kernels(op: Any, dtype: Any, plan: Plan, example: Optional[Case]) -> Dict[str, List[str]]:
+    """The kernels of the device that the checks are about; on the CPU nobody asks."""
+    if example is None or plan.device.split(":", maxsplit=1)[0] == "cpu":
+        return {}
+    return kernels_checked(op, partial(_run, op, example, dtype, dtype, plan.device))
+
+
 def _check_dtype(
     op: Any, dtype: Any, plan: Plan, tallies: Dict[str, Tally], emit: Callable[[Line], None]
-) -> Optional[str]:
-    """Run the cases of one dtype; why there are none, or None."""
-    ran = 0
+) -> Tuple[Optional[str], Optional[Case]]:
+    """Run the cases of one dtype; why there are none, or None; and the first that has elements."""
+    ran, example = 0, None
     try:
         for case in cases(op, dtype, plan.sources, plan.samples):
             ran += 1
+            if example is None and elements(case):
+                example = case
             call = described((case.input, list(case.args), dict(case.kwargs)))
             name = str(dtype).split(".")[-1]
             emit({"kind": "begun", "dtype": name, "source": case.source, "call": call})
             _check_case(op, dtype, plan, case, tallies, call)
     except Exception as error:  # noqa: BLE001  sample functions raise what they like
-        return "its samples cannot be made: " + in_words(error)
-    return None if ran else "PyTorch has no samples for it"
+        return "its samples cannot be made: " + in_words(error), example
+    return (None if ran else "PyTorch has no samples for it"), example
 
 
 def _check_case(  # noqa: PLR0917
@@ -191,7 +203,10 @@ def _run(op: Any, case: Case, low: Any, dtype: Any, device: str) -> _Ran:
     from torch.utils._pytree import tree_map
 
     def move(leaf: Any) -> Any:
-        return placed(leaf, low, dtype, device) if isinstance(leaf, torch.Tensor) else leaf
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        stays = op.name in INDICES_ON_HOST and not leaf.is_floating_point()
+        return placed(leaf, low, dtype, "cpu" if stays else device)
 
     value, args, kwargs = tree_map(move, (case.input, list(case.args), dict(case.kwargs)))
     leaves = [each for each in tensors_in((value, args, kwargs)) if each.requires_grad]

@@ -23,40 +23,11 @@ from .isolate import Limits, run_isolated
 from .judge import Judged
 from .one_operator import Tally, all_of, in_words, line_of
 from .tensors import described, of_map, placed, sway, tensors_in, wider
-from .tolerances import TIED_INDICES, UNINITIALISED
+from .tolerances import STRUCTURAL, TIED_INDICES, UNINITIALISED
 
 CALL_BYTES = 64 << 20  # of one kept call's tensors
 KEPT_BYTES = 1 << 30  # of all kept calls
 CALLS_PER_OPERATOR = 6  # distinct ones
-_STRUCTURAL = frozenset(
-    [
-        "detach",
-        "alias",
-        "view",
-        "_unsafe_view",
-        "as_strided",
-        "expand",
-        "permute",
-        "transpose",
-        "t",
-        "slice",
-        "select",
-        "unsqueeze",
-        "squeeze",
-        "split",
-        "split_with_sizes",
-        "unbind",
-        "lift_fresh",
-        "diagonal",
-        "unfold",
-        "empty",
-        "zeros",
-        "ones",
-        "full",
-        "arange",
-        "scalar_tensor",
-    ]
-)
 
 
 class Call(NamedTuple):
@@ -81,7 +52,7 @@ class Captured:
         """Keep a call, unless its like is kept, or it is too large."""
         name = str(func)
         base = name.split(".")[1] if name.startswith("aten.") else ""
-        if not base or base in _STRUCTURAL or base in UNINITIALISED:
+        if not base or base in STRUCTURAL or base in UNINITIALISED:
             return
         self.counts[name] += 1
         key = name + described((args, kwargs))

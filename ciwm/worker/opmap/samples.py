@@ -51,7 +51,7 @@ def cases(op: Any, dtype: Any, sources: Sequence[str], count: int) -> Iterator[C
         for sample in chosen:
             yield _case("opinfo", sample)
     if "noncontiguous" in sources:
-        for sample in sorted(chosen, key=_elements)[-2:]:
+        for sample in sorted(chosen, key=elements)[-2:]:
             yield _strided(sample)
     for source in ("edge", "special"):
         if source in sources:
@@ -100,11 +100,11 @@ def _strided(sample: Any) -> Case:
 
 def _small(samples: List[Any]) -> List[Any]:
     """The samples up to LARGEST elements, or, where none is that small, the smallest."""
-    small = [sample for sample in samples if _elements(sample) <= LARGEST]
-    return small or sorted(samples, key=_elements)[:1]
+    small = [sample for sample in samples if elements(sample) <= LARGEST]
+    return small or sorted(samples, key=elements)[:1]
 
 
-def _elements(sample: Any) -> int:
+def elements(sample: Any) -> int:
     """How many elements the sample's largest tensor has."""
     found = tensors_in((sample.input, list(sample.args), dict(sample.kwargs)))
     return max((tensor.numel() for tensor in found), default=0)

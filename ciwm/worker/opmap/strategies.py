@@ -20,7 +20,7 @@ class NotApplicable(Exception):  # noqa: N818  an answer, not an error
 class Ready(NamedTuple):
     """A model set up for a strategy; `evidence` says whether its calls are PyTorch's own."""
 
-    built: Built
+    built: Optional[Built]
     evidence: str
     detail: str = ""
 
@@ -37,7 +37,7 @@ def run_strategy(name: str, job: Mapping[str, Any], world: int) -> Tuple[Counted
     ready = STRATEGIES[name](built, world, training)
     counted = Counted()
     with counting(counted):
-        _step(ready.built, training)
+        _step(ready.built or built, training)
     return counted, ready
 
 
@@ -57,11 +57,11 @@ def _ddp(built: Built, world: int, training: bool) -> Ready:  # noqa: FBT001
     if not training:
         raise NotApplicable("nothing is reduced without gradients")
     wrapped = DistributedDataParallel(built.model)
-    wrapped.register_comm_hook(None, _reduce_bucket)
+    wrapped.register_comm_hook(None, reduce_bucket)
     return Ready(built._replace(model=wrapped), "counted")
 
 
-def _reduce_bucket(state, bucket):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202  DDP compares annotations with its own types
+def reduce_bucket(state, bucket):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201  DDP compares annotations with its own types
     """What the built-in hook does; the fake group's own future has no value to go on with."""
     import torch
     from torch import distributed

@@ -45,6 +45,7 @@ def observe(job: Mapping[str, Any], emit: Emit) -> None:
     emit(
         {
             "kind": "plan",
+            "key": _dispatch_key(plan.device),
             "operators": _count(tasks),
             "known": len(sweep.described),
             **_stated(plan),
@@ -95,6 +96,13 @@ def _stated(plan: Plan) -> Dict[str, Any]:
         "sources": list(plan.sources),
         "samples": plan.samples,
     }
+
+
+def _dispatch_key(device: str) -> str:
+    """The device's key in the dispatcher, by which a manifest calls it."""
+    import torch
+
+    return str(torch._C._dispatch_key_for_device(device.split(":", maxsplit=1)[0]))  # noqa: SLF001
 
 
 def _described() -> Dict[str, Any]:

@@ -16,6 +16,36 @@ UNINITIALISED = frozenset(
         "resize_as_",
     ]
 )
+# views and fills, which every backend starts with
+STRUCTURAL = frozenset(
+    [
+        "detach",
+        "alias",
+        "view",
+        "_unsafe_view",
+        "as_strided",
+        "expand",
+        "permute",
+        "transpose",
+        "t",
+        "slice",
+        "select",
+        "unsqueeze",
+        "squeeze",
+        "split",
+        "split_with_sizes",
+        "unbind",
+        "lift_fresh",
+        "diagonal",
+        "unfold",
+        "empty",
+        "zeros",
+        "ones",
+        "full",
+        "arange",
+        "scalar_tensor",
+    ]
+)
 # PyTorch's own samples bring a function that makes the result unique for svd and its like (absolute
 # values, a product); these have none and are free up to sign, phase, order or a basis
 NOT_UNIQUE = frozenset(
@@ -83,6 +113,8 @@ OWN_DTYPE = frozenset(
         "nextafter",
     ]
 )
+# PyTorch wants their indices in the CPU's memory, whatever the device
+INDICES_ON_HOST = frozenset(["tensor_split"])
 
 
 def untestable(name: str) -> Optional[str]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from ciwm.opmap.communication import communication, probe_of, strategies_of
 from ciwm.opmap.observe import Observed, observe
+from ciwm.opmap.pattern import pattern
 from ciwm.opmap.subjects import INTERPRETER
 from tests.integration.on_device.models import BLOCKS
 from tests.toy_backend.site import cpu_site, lines, subject
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from ciwm.records.opmap_communication import StrategyNeeds
 
 # BLOCKS has 2 x (16 x 32 + 32 x 16) + 16 x 8 parameters of 4 bytes; its input is 4 x 16 of 4 bytes
@@ -78,6 +82,54 @@ def test_a_strategy_without_anything_to_do_says_so(strategies: dict[str, Strateg
 
 def test_groups_are_as_large_as_the_world(strategies: dict[str, StrategyNeeds]) -> None:
     assert {each.group for one in strategies.values() for each in one.needs} == {8}
+
+
+RANKS = """
+import os
+import torch
+import torch.distributed as dist
+
+class Step:
+    def __init__(self):
+        assert (os.environ["RANK"], os.environ["WORLD_SIZE"]) == ("0", "4")
+        dist.init_process_group("nccl")
+        self.model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 8, bias=False))
+
+    def step(self):
+        self.model(torch.randn(2, 8)).sum().backward()
+        dist.all_reduce(torch.ones(1), op=dist.ReduceOp.MAX)
+
+    def teardown(self):
+        dist.destroy_process_group()
+"""
+
+
+def test_a_workload_of_several_ranks_is_seen_as_it_is(tmp_path: Path) -> None:
+    made = replace(subject(tmp_path, RANKS, "train", "Step.step"), entry="step", devices=4)
+    observed = observe("communication", made, cpu_site(tmp_path))
+    assert observed.problem is None, observed.problem
+    (own,) = strategies_of("w", observed)
+    assert (own.strategy, own.world, own.status) == ("own", 4, "counted")
+    # by hand: 8 x 8 gradients of 4 bytes; the maximum of one number
+    assert needs(own) == {("all_reduce", "sum"): (1, 256), ("all_reduce", "max"): (1, 4)}
+
+
+def test_a_declared_strategy_is_counted_in_the_ranks_of_its_workload(tmp_path: Path) -> None:
+    made = replace(subject(tmp_path, BLOCKS, "train"), devices=4, parallel=("fsdp2",))
+    options = {"worlds": [8], "strategies": ["fsdp2"]}
+    observed = observe("communication", made, cpu_site(tmp_path), options)
+    strategies = strategies_of(made.id, observed)
+    assert {(one.strategy, one.world) for one in strategies} == {
+        ("fsdp2", 4),
+        ("fsdp2", 8),
+        ("own", 4),
+    }
+    found = pattern(made, strategies)
+    assert found.classes == ("all-gather + reduce-scatter",)
+    assert (found.calls, found.bytes) == (8, 6 * BLOCK_BYTES + 2 * HEAD_BYTES)
+    assert (found.smallest_bytes, found.largest_bytes) == (HEAD_BYTES, BLOCK_BYTES)
+    undeclared = pattern(replace(made, parallel=()), strategies)
+    assert undeclared.status == "undetermined"
 
 
 @pytest.fixture(scope="module")

@@ -147,6 +147,31 @@ def test_the_map_alone_is_made_where_it_is_asked_for(fork: Fork) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("key", "proven"),
+    [
+        ("", {False}),
+        pytest.param('queue = "proven"\n', {True}, marks=pytest.mark.heavy),
+        pytest.param('queue = "off"\n', set(), marks=pytest.mark.heavy),
+    ],
+)
+def test_the_queue_is_told_when_it_changed_at_the_price_that_is_stated(
+    fork: Fork, key: str, proven: set[bool]
+) -> None:
+    only = f'only = ["census", "ghost", "queue"]\n{key}'
+    config = CONFIG.replace('only = ["census", "ghost"]\n', only)
+    base, head = fork.commit(NATIVE, config), fork.commit(FALLEN, config)
+    code, report, comment = fork.ci(base, head)
+    assert code == 1  # by the fallback, as without a queue
+    assert report.map_diff is not None
+    told = [change for change in report.map_diff.changes if change.kind == "queue"]
+    assert [change.lost for change in told] == [False] * len(proven)
+    sentence = "kernels to write: 0 in 0 steps → 1 in 1 step; new aten::cumsum.out"
+    assert (sentence in comment) == bool(proven)
+    (_, after) = [read_record(path, WorkloadMap) for path in out_maps(fork, head)]
+    assert {bool(entry.proofs) for entry in after.queue} == proven
+
+
 @pytest.mark.heavy
 def test_the_way_back_passes_and_says_what_is_better(fork: Fork) -> None:
     base, head = fork.commit(FALLEN), fork.commit(NATIVE)

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ciwm.config_map import FallbackBudget
-from ciwm.opmap.diff import map_diff, totals
+from ciwm.opmap.diff import map_diff
+from ciwm.opmap.totals import totals
 from ciwm.policy.map_gate import judged_map
 from ciwm.records.opmap import ClassCount, MapProblem
+from ciwm.report.map_words import totals_lines
 from tests import map_examples as examples
 
 if TYPE_CHECKING:
@@ -143,5 +145,23 @@ def test_a_report_from_elsewhere_is_judged_anew() -> None:
 
 def test_totals_count_kernels_once_and_leave_structural_ones_out() -> None:
     found = totals(examples.workload_map())
-    assert (found.kernels, found.calls, found.observed, found.workloads) == (2, 13, 1, 2)
-    assert found.classes == {"native": 1, "fallback": 1, "composite-reuse": 1}
+    assert (found.kernels, found.structural, found.calls) == (2, 1, 13)
+    assert (found.observed, found.workloads, found.problems) == (1, 2, 1)
+    assert found.classes == {"native": 1, "fallback": 1}
+    assert found.composites == {"composite-reuse": 1}
+    assert totals_lines(found, "npu") == [
+        "workloads: 1 of 2 observed, 1 problem",
+        "needed: 2 distinct kernels (13 calls) beside 1 structural; workloads share them",
+        "npu is asked, by its own names, for 2 = 1 native + 1 fallback",
+        "composites made of those: 1 = 1 composite-reuse",
+        "to write: 1 kernel",
+    ]
+
+
+def test_a_workload_that_cannot_be_mapped_at_all_is_among_those_declared() -> None:
+    command = MapProblem(stage="census", workload="serve", reason="invalid", detail="a command")
+    some = examples.workload_map(problems=(command,))
+    found = totals(some)
+    assert (found.observed, found.workloads) == (1, 3)  # nothing was seen of train
+    many = command.model_copy(update={"workload": "decode"})
+    assert totals(examples.workload_map(problems=(many,))).workloads == 2

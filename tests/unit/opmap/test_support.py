@@ -131,3 +131,15 @@ def test_a_kernel_of_the_census_has_the_class_of_what_the_target_is_asked_for_in
         "aten::erf": ("must-write", "registered", ("u",)),
     }
     assert "reached" not in next(one.evidence for one in others if one.op == "aten::erf")
+
+
+def test_a_kernel_of_the_census_that_the_target_has_by_another_name_or_never_needs() -> None:
+    rows = {"kernel": {"RegisterCUDA_0.cpp": ("_cudnn_convolution_backward",)}}
+    asked = {"w": seen("aten::convolution_backward_overrideable", "aten::_copy_from")}
+    (found,) = kernel_supports(manifest(rows=rows, key="CUDA"), asked, (), {})
+    assert (found.op, found.support) == ("aten::convolution_backward_overrideable", "native")
+    others = kernel_supports(manifest(rows=rows), asked, (), {})
+    assert [one.op for one in others] == [
+        "aten::_copy_from",  # a plugin's copies are its own
+        "aten::convolution_backward_overrideable",
+    ]
