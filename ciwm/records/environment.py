@@ -40,7 +40,8 @@ class Difference(Record):
 class Environment(RecordFile):
     """Machine (hard: part of the fingerprint) and software (attributes of the arm under test).
 
-    `topology` says how each card is connected, and each pair: "0: PCIe 5 x16", "0-1: NVLink x18".
+    `topology` says how each card is connected, and each pair: "0: PCIe 5 x16",
+    "0-1: NVLink 4.0 x18 by NVSwitch, 26562 MB/s each".
     """
 
     accelerators: tuple[Accelerator, ...] = ()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ciwm.records.base import Record
 from ciwm.records.samples import Samples
 
 LARGEST_BYTES = 2**40
 MOST_RANKS = 10**6
+ROUNDED = 1 + 1e-9  # a sum of parts may be as much larger than the whole
 
 
 class RankSamples(Record):
@@ -33,6 +34,12 @@ class RankCommunication(Record):
     step_s: float = Field(gt=0, allow_inf_nan=False)
     total_s: float = Field(ge=0, allow_inf_nan=False)
     exposed_s: float = Field(ge=0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _parts(self) -> RankCommunication:
+        if not self.exposed_s <= self.total_s <= self.step_s * ROUNDED:
+            raise ValueError("exposed_s is a part of total_s, and that of step_s")
+        return self
 
     @property
     def own_s(self) -> float:

@@ -12,6 +12,9 @@
  *                              power (mW), busy (percent), used (bytes), reasons (a bit mask),
  *                              pids (numbers; none where absent), corrected, uncorrected (ECC)
  *   0.pcie 5 16                generation and width; 0.nvlinks 18: how many are up
+ *   0.nvlink_version 6         nvmlNvlinkVersion_t; 0.nvlink_speed 26562: MB/s of each
+ *   0.nvlink_to 1 1 2 s        where each leads: a card, or a switch; the last word stands for the
+ *                              rest of them
  *   ancestor 30                nvmlGpuTopologyLevel_t of any two cards
  *   0.xid 79                   its event queue: each call takes the next of the numbers, once
  *   log /path                  where "lock CARD MIN MAX" and "reset CARD" are appended
@@ -467,6 +470,80 @@ nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link,
     nvmlReturn_t result = small_figure(device, "nvmlDeviceGetNvLinkState", "nvlinks", &up);
 
     *active = link < up ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
+    return result;
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkVersion(nvmlDevice_t device, unsigned int link,
+                                        unsigned int *version)
+{
+    (void)link;
+    return small_figure(device, "nvmlDeviceGetNvLinkVersion", "nvlink_version", version);
+}
+
+/* The card that a link leads to, -1 for a switch. */
+static nvmlReturn_t leads_to(nvmlDevice_t device, const char *function, unsigned int link, int *to)
+{
+    char value[VALUE];
+    unsigned int number = 0;
+    nvmlReturn_t result = card_fails(device, function);
+
+    if (result == NVML_SUCCESS)
+        result = text_of(card_of(device), "nvlink_to", value, sizeof value);
+    if (result != NVML_SUCCESS)
+        return result;
+    for (char *word = strtok(value, " "); word && number <= link; number++) {
+        *to = *word == 's' ? -1 : atoi(word);
+        word = strtok(NULL, " ");
+    }
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t device, unsigned int link,
+                                                 nvmlIntNvLinkDeviceType_t *type)
+{
+    int to = -1;
+    nvmlReturn_t result = leads_to(device, "nvmlDeviceGetNvLinkRemoteDeviceType", link, &to);
+
+    *type = to < 0 ? NVML_NVLINK_DEVICE_TYPE_SWITCH : NVML_NVLINK_DEVICE_TYPE_GPU;
+    return result;
+}
+
+static void place(nvmlPciInfo_t *pci, int card)
+{
+    memset(pci, 0, sizeof *pci);
+    pci->bus = (unsigned)card + 1;
+    snprintf(pci->busId, sizeof pci->busId, "00000000:%02X:00.0", pci->bus & 0xff);
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned int link,
+                                                 nvmlPciInfo_t *pci)
+{
+    int to = -1;
+    nvmlReturn_t result = leads_to(device, "nvmlDeviceGetNvLinkRemotePciInfo_v2", link, &to);
+
+    place(pci, to < 0 ? 100 : to);
+    return result;
+}
+
+nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci)
+{
+    place(pci, (int)card_of(device));
+    return card_fails(device, "nvmlDeviceGetPciInfo_v3");
+}
+
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t *values)
+{
+    nvmlReturn_t result = card_fails(device, "nvmlDeviceGetFieldValues");
+
+    for (int number = 0; result == NVML_SUCCESS && number < count; number++) {
+        unsigned long long figure = 0;
+        int is_speed = values[number].fieldId == NVML_FI_DEV_NVLINK_GET_SPEED;
+
+        values[number].valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+        values[number].nvmlReturn =
+            is_speed ? figure_of(device, "nvlink_speed", &figure) : NVML_ERROR_NOT_SUPPORTED;
+        values[number].value.uiVal = (unsigned int)figure;
+    }
     return result;
 }
 

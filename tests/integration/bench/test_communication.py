@@ -91,7 +91,7 @@ def by_hand(bed: Bed, how: str, rank: int, steps: int) -> tuple[float, float]:
     return fmean(line["step"] for line in lines), fmean(line["exposed"] for line in lines)
 
 
-@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("count", [2, pytest.param(4, marks=pytest.mark.heavy)])
 def test_the_share_is_that_of_a_loop_timed_by_hand(bed: Bed, count: int) -> None:
     found = profiled(bed, ranks(count, "after", "beside"))
 
@@ -173,6 +173,7 @@ def test_why_nothing_was_profiled_is_told(bed: Bed, engine: str, left_s: float, 
     assert said == [f"w base: communication not measured: {why}"]
 
 
+@pytest.mark.heavy
 def test_a_run_profiles_each_side_once_and_times_nothing_there(
     fork: Fork, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
