@@ -41,7 +41,7 @@ CODING = 1.08  # a raw speed is at most so much more: 25.781 on V100, 26.562 on 
 _TO_HOST = re.compile(r"(\d+): PCIe (\d+) x(\d+)")
 _PAIR = re.compile(
     r"(?P<one>\d+)-(?P<other>\d+): NVLink (?:(?P<version>[\d.]+) )?x(?P<count>\d+)"
-    r"(?: (?P<way>by NVSwitch|direct))?(?:, (?P<speed>\d+) MB/s each)?"
+    r"(?: (?P<way>by NVSwitch|direct))?"
 )
 
 
@@ -67,10 +67,9 @@ class _Unknown(Exception):  # noqa: N818  not a failure: there is no peak to sho
 
 def with_link_peaks(plan: Plan, host: Environment) -> Plan:
     """The plan with a peak for the collectives that declare none, or why it is not known."""
-    cards = len(host.accelerators)
     collectives = tuple(
-        _with_peak(one, link_peak(host.topology, cards, one.ranks))
-        if one.peak_gb_s is None and cards
+        _with_peak(one, link_peak(host, one.ranks))
+        if one.peak_gb_s is None and host.accelerators
         else one
         for one in plan.collectives
     )
@@ -81,27 +80,27 @@ def _with_peak(one: CollectiveSeries, peak: Peak) -> CollectiveSeries:
     return one.model_copy(update={"peak_gb_s": peak.gb_s, "peak_source": peak.source})
 
 
-def link_peak(topology: Sequence[str], cards: int, ranks: int) -> Peak:
+def link_peak(host: Environment, ranks: int) -> Peak:
     """What one direction of a card's links carries to the others, of the least of such cards.
 
-    Blocks may run on any `ranks` of a host's `cards`, so it is that of the worst choice of them.
+    Blocks may run on any of a host's cards, so it is that of the worst choice of them.
     """
     try:
-        return _peak(topology, cards, ranks)
+        return _peak(host, ranks)
     except _Unknown as why:
         return Peak(None, f"none known: {why}")
 
 
-def _peak(topology: Sequence[str], cards: int, ranks: int) -> Peak:
-    if ranks > cards:
+def _peak(host: Environment, ranks: int) -> Peak:
+    if ranks > len(host.accelerators):
         raise _Unknown("ranks on other hosts are connected by what NVML does not know")
-    if any("NVLink" in line for line in topology):
-        return _nvlink_peak(topology, cards, ranks)
-    return _pcie_peak(topology, cards)
+    if any("NVLink" in line for line in host.topology):
+        return _nvlink_peak(host, ranks)
+    return _pcie_peak(host.topology, len(host.accelerators))
 
 
-def _nvlink_peak(topology: Sequence[str], cards: int, ranks: int) -> Peak:
-    pairs = list(_pairs(topology))
+def _nvlink_peak(host: Environment, ranks: int) -> Peak:
+    pairs, cards = list(_pairs(host)), len(host.accelerators)
     if len(pairs) < cards * (cards - 1) // 2:
         raise _Unknown("some of the cards have NVLink between them, and others do not")
     if all(pair.switched for pair in pairs):
@@ -111,7 +110,8 @@ def _nvlink_peak(topology: Sequence[str], cards: int, ranks: int) -> Peak:
         raise _Unknown("some of the cards' NVLinks lead to a switch, and others do not")
     among = {index for pair in pairs for index in pair.cards}
     worst, words = min((_least(pairs, card, ranks - 1) for card in among), key=lambda it: it[0])
-    return Peak(worst, f"NVML: {words} to {ranks - 1} other cards each, one direction")
+    others = f"to each of {ranks - 1} others" if ranks > 2 else "to the other"  # noqa: PLR2004
+    return Peak(worst, f"NVML: {words} {others}, one direction")
 
 
 def _least(pairs: Sequence[Pair], card: int, others: int) -> tuple[float, str]:
@@ -120,21 +120,21 @@ def _least(pairs: Sequence[Pair], card: int, others: int) -> tuple[float, str]:
     return sum(pair.gb_s for pair in own[:others]), own[0].words
 
 
-def _pairs(topology: Sequence[str]) -> Iterator[Pair]:
-    for line in topology:
+def _pairs(host: Environment) -> Iterator[Pair]:
+    for line in host.topology:
         match = _PAIR.fullmatch(line)
         if match is not None:
             if not match["version"]:
                 raise _Unknown("NVML does not tell the version of the NVLinks")
             if not match["way"]:
                 raise _Unknown("NVML does not tell where the NVLinks lead")
-            rate, count = _rate(match["version"], match["speed"]), int(match["count"])
+            rate, count = _rate(match["version"], host.nvlink_mb_s), int(match["count"])
             words = f"NVLink {match['version']} x{count} {match['way']}, {rate:g} GB/s a link"
             cards = (int(match["one"]), int(match["other"]))
             yield Pair(cards, rate * count, match["way"] == "by NVSwitch", words)
 
 
-def _rate(version: str, speed_mb_s: str | None) -> float:
+def _rate(version: str, speed_mb_s: int | None) -> float:
     """GB/s of a link of that version which NVML shows with that raw speed."""
     rates = NVLINK_GB_S.get(version)
     if rates is None:
@@ -143,7 +143,7 @@ def _rate(version: str, speed_mb_s: str | None) -> float:
         if len(rates) > 1:
             raise _Unknown(f"NVML does not tell the speed of the NVLinks, and {version} has two")
         return rates[0]
-    raw = int(speed_mb_s) / 1000
+    raw = speed_mb_s / 1000
     fitting = [rate for rate in rates if rate / CODING <= raw <= rate * CODING]
     if not fitting:
         raise _Unknown(f"NVML shows {raw:g} GB/s a link, which is none of NVLink {version}")

@@ -32,9 +32,24 @@ class Link(NamedTuple):
     to: _Place | str | None  # another device, or "switch"
 
 
-def links(binding: Any, cards: Sequence[tuple[int, Any]]) -> tuple[str, ...]:
-    """A line for each card (its index and handle), then for each pair; what is not told, is not."""
-    return (*_to_host(binding, cards), *_between(binding, cards))
+class Links(NamedTuple):
+    """How cards are connected: a line for each card, then for each pair; the NVLinks' raw speed.
+
+    The slowest link's, in MB/s; a link that saves power may be slow for a moment, so it is no part
+    of what the cards are.
+    """
+
+    lines: tuple[str, ...] = ()
+    nvlink_mb_s: int | None = None
+
+
+def links(binding: Any, cards: Sequence[tuple[int, Any]]) -> Links:
+    """The links of cards (their index and handle); what is not told, is not there."""
+    known = {index: _nvlinks(binding, card) for index, card in cards} if len(cards) > 1 else {}
+    speeds = [link.speed_mb_s for own in known.values() for link in own]
+    told = [speed for speed in speeds if speed is not None]
+    lines = (*_to_host(binding, cards), *_between(binding, cards, known))
+    return Links(lines, min(told) if told and len(told) == len(speeds) else None)
 
 
 def _to_host(binding: Any, cards: Iterable[tuple[int, Any]]) -> list[str]:
@@ -47,9 +62,10 @@ def _to_host(binding: Any, cards: Iterable[tuple[int, Any]]) -> list[str]:
     return found
 
 
-def _between(binding: Any, cards: Sequence[tuple[int, Any]]) -> list[str]:
+def _between(
+    binding: Any, cards: Sequence[tuple[int, Any]], known: dict[int, list[Link]]
+) -> list[str]:
     found = []
-    known = {index: _nvlinks(binding, card) for index, card in cards} if len(cards) > 1 else {}
     places = {index: _place(binding, card) for index, card in cards} if any(known.values()) else {}
     for (one, left), (other, right) in combinations(cards, 2):
         nvlink = binding.NVML_P2P_CAPS_INDEX_NVLINK
@@ -75,19 +91,14 @@ def _leading(own: list[Link], place: _Place | None) -> list[Link]:
 
 
 def _words(left: list[Link], right: list[Link]) -> str:
-    """What a pair has between it: the fewer links, the older version, the lower speed."""
+    """What a pair has between it: the fewer links, the older version, and which way they lead."""
     both = [*left, *right]
-    versions, speeds = {link.version for link in both}, [link.speed_mb_s for link in both]
+    versions = {link.version for link in both}
     version = f"{min(versions)} " if all(versions) else ""
-    count = f"x{min(len(left), len(right))}"
-    switched, direct = (
-        (link.to == "switch" for link in both),
-        (type(link.to) is tuple for link in both),
-    )
-    way = " by NVSwitch" if all(switched) else " direct" if all(direct) else ""
-    told = [speed for speed in speeds if speed is not None]
-    speed = f", {min(told)} MB/s each" if len(told) == len(speeds) else ""
-    return f"{version}{count}{way}{speed}"
+    switched = all(link.to == "switch" for link in both)
+    direct = all(isinstance(link.to, tuple) for link in both)
+    way = " by NVSwitch" if switched else " direct" if direct else ""
+    return f"{version}x{min(len(left), len(right))}{way}"
 
 
 def _nvlinks(binding: Any, card: Any) -> list[Link]:

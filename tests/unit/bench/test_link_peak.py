@@ -5,11 +5,17 @@ from __future__ import annotations
 import pytest
 
 from ciwm.bench.link_peak import link_peak, with_link_peaks
-from ciwm.records import Accelerator
+from ciwm.records import Accelerator, Environment
 from ciwm.records.ranks import CollectiveSeries
 from tests.runs import MACHINE, RunBuilder, series
 
 PAIR = "0-1: a host bridge (PHB)"
+
+
+def host(topology: tuple[str, ...], cards: int, nvlink_mb_s: int | None = None) -> Environment:
+    made = tuple(Accelerator(index=n, vendor="nvidia", name="A10") for n in range(cards))
+    links = {"topology": topology, "nvlink_mb_s": nvlink_mb_s}
+    return MACHINE.model_copy(update={"accelerators": made, **links})
 
 
 @pytest.mark.parametrize(
@@ -22,7 +28,7 @@ PAIR = "0-1: a host bridge (PHB)"
     ],
 )
 def test_it_is_one_direction_of_the_slowest_link(topology: tuple[str, ...], gb_s: float) -> None:
-    peak = link_peak(topology, 2, 2)
+    peak = link_peak(host(topology, 2), 2)
 
     assert peak.gb_s == pytest.approx(gb_s, abs=0.01)
     assert peak.source.startswith("NVML: PCIe")
@@ -41,17 +47,17 @@ def test_it_is_one_direction_of_the_slowest_link(topology: tuple[str, ...], gb_s
     ],
 )
 def test_nvlink_has_the_rate_of_its_data_sheets(version: str, speed: int, gb_s: float) -> None:
-    pair = f"0-1: NVLink {version} by NVSwitch, {speed} MB/s each"
+    found = host((f"0-1: NVLink {version} by NVSwitch",), 2, speed)
 
-    assert link_peak((pair,), 2, 2).gb_s == gb_s
+    assert link_peak(found, 2).gb_s == gb_s
 
 
 def test_fewer_ranks_than_cards_have_the_links_of_the_worst_choice_of_cards() -> None:
     mesh = ("0-1: NVLink 2.0 x2 direct", "0-2: NVLink 2.0 x1 direct", "1-2: NVLink 2.0 x2 direct")
 
-    assert link_peak(mesh, 3, 2).gb_s == 25.0
-    assert link_peak(mesh, 3, 3).gb_s == 75.0
-    assert "1 other cards" in link_peak(mesh, 3, 2).source
+    assert link_peak(host(mesh, 3), 2).gb_s == 25.0
+    assert link_peak(host(mesh, 3), 3).gb_s == 75.0
+    assert "to the other" in link_peak(host(mesh, 3), 2).source
 
 
 @pytest.mark.parametrize(
@@ -68,7 +74,7 @@ def test_fewer_ranks_than_cards_have_the_links_of_the_worst_choice_of_cards() ->
 def test_what_is_not_told_has_no_peak_and_a_reason(
     topology: tuple[str, ...], cards: int, why: str
 ) -> None:
-    peak = link_peak(topology, cards, 2)
+    peak = link_peak(host(topology, cards), 2)
 
     assert peak.gb_s is None
     assert peak.source.startswith("none known: ")
@@ -89,14 +95,13 @@ def collective(ranks: int, **peak: object) -> CollectiveSeries:
 
 
 def test_a_declared_peak_stays_and_ranks_elsewhere_have_none() -> None:
-    cards = tuple(Accelerator(index=n, vendor="nvidia", name="A10") for n in range(2))
-    host = MACHINE.model_copy(
-        update={"accelerators": cards, "topology": ("0: PCIe 4 x16", "1: PCIe 4 x16")}
-    )
     stated = {"peak_gb_s": 7.0, "peak_source": "a data sheet"}
     three = (collective(2), collective(2, **stated), collective(4))
     plan = RunBuilder([series()], plan={"collectives": three}).run().plan
 
-    peaks = [one.peak_gb_s for one in with_link_peaks(plan, host).collectives]
+    peaks = [
+        one.peak_gb_s
+        for one in with_link_peaks(plan, host(("0: PCIe 4 x16", "1: PCIe 4 x16"), 2)).collectives
+    ]
 
     assert peaks == [pytest.approx(31.51, abs=0.01), 7.0, None]
