@@ -22,7 +22,8 @@
  *   1.fail.nvmlDeviceGetUUID 15
  *   0.hang.nvmlDeviceGetPowerUsage 1     a function that does not return while this stands
  *
- * With FAKE_NVML_FROZEN the file is read once. A figure that is not in the file is "not supported", as on cards that lack it.
+ * With FAKE_NVML_FROZEN the file is read once; with FAKE_NVML_COST_US a call takes so long.
+ * A figure that is not in the file is "not supported", as on cards that lack it.
  */
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <nvml.h>
@@ -31,46 +32,104 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { MIG_HANDLES = 1000, KEY = 128, VALUE = 256 };
+enum { MIG_HANDLES = 1000, KEY = 128, VALUE = 256, SLOTS = 1024 };
 
 static int initialised;
 
-/* The state: read anew each time or, for benchmarks under FAKE_NVML_FROZEN, once. */
-static FILE *state(void)
+static unsigned hash(const char *text)
 {
-    static char text[1 << 16];
-    static size_t length;
-    const char *path = getenv("FAKE_NVML_STATE");
-    FILE *file;
+    unsigned found = 5381;
 
-    if (length)
-        return fmemopen(text, length, "r");
-    file = path ? fopen(path, "r") : NULL;
-    if (file && getenv("FAKE_NVML_FROZEN")) {
-        length = fread(text, 1, sizeof text, file);
-        rewind(file);
+    while (*text)
+        found = 33 * found + (unsigned char)*text++;
+    return found;
+}
+
+struct line {
+    char name[KEY], text[VALUE];
+};
+
+static int parsed(const char *text, struct line *line)
+{
+    return sscanf(text, "%127s %255[^\n]", line->name, line->text) == 2;
+}
+
+/* For benchmarks under FAKE_NVML_FROZEN: the lines of the file, read once and hashed by name, so
+ * that a call costs next to nothing. */
+static int frozen(const char *key, char *value, size_t size)
+{
+    static struct line slots[SLOTS];
+    static int filled;
+    unsigned at = 0;
+
+    if (!filled) {
+        char text[KEY + VALUE];
+        struct line line;
+        FILE *file = fopen(getenv("FAKE_NVML_STATE"), "r");
+
+        while (file && fgets(text, sizeof text, file)) {
+            if (!parsed(text, &line))
+                continue;
+            for (at = hash(line.name); slots[at % SLOTS].name[0];)
+                at++;
+            slots[at % SLOTS] = line;
+        }
+        if (file)
+            fclose(file);
+        filled = 1;
     }
-    return file;
+    for (at = hash(key); slots[at % SLOTS].name[0]; at++) {
+        if (strcmp(slots[at % SLOTS].name, key) == 0) {
+            snprintf(value, size, "%s", slots[at % SLOTS].text);
+            return 1;
+        }
+    }
+    return 0;
 }
 
 static int lookup(const char *key, char *value, size_t size)
 {
-    FILE *file = state();
-    char line[KEY + VALUE], name[KEY], text[VALUE];
+    static int is_frozen = -1;
+    const char *path = getenv("FAKE_NVML_STATE");
+    FILE *file;
+    char text[KEY + VALUE];
+    struct line line;
     int found = 0;
 
+    if (is_frozen < 0)
+        is_frozen = path && getenv("FAKE_NVML_FROZEN");
+    if (is_frozen)
+        return frozen(key, value, size);
+    file = path ? fopen(path, "r") : NULL;
     if (!file)
         return 0;
-    while (!found && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "%127s %255[^\n]", name, text) == 2 && strcmp(name, key) == 0) {
-            snprintf(value, size, "%s", text);
+    while (!found && fgets(text, sizeof text, file)) {
+        if (parsed(text, &line) && strcmp(line.name, key) == 0) {
+            snprintf(value, size, "%s", line.text);
             found = 1;
         }
     }
     fclose(file);
     return found;
+}
+
+/* What a call of a driver may cost: FAKE_NVML_COST_US of CPU time. */
+static void cost(void)
+{
+    static long wanted_ns = -1;
+    struct timespec begun, now;
+
+    if (wanted_ns < 0)
+        wanted_ns = getenv("FAKE_NVML_COST_US") ? 1000 * atol(getenv("FAKE_NVML_COST_US")) : 0;
+    if (!wanted_ns)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - begun.tv_sec) * 1000000000L + now.tv_nsec - begun.tv_nsec < wanted_ns);
 }
 
 static nvmlReturn_t failure(const char *key)
@@ -104,6 +163,7 @@ static nvmlReturn_t card_fails(nvmlDevice_t device, const char *function)
     char key[KEY];
     nvmlReturn_t result = fails(function);
 
+    cost();
     if (result != NVML_SUCCESS)
         return result;
     snprintf(key, sizeof key, "%u.hang.%s", card_of(device), function);
