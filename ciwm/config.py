@@ -118,6 +118,8 @@ class WorkloadConfig(Section):
     """Seconds after which a launch counts as hung."""
     launcher: str = ""
     """What starts each launch on a node: "srun -N1 --gres=gpu:{devices}"; also {workload}."""
+    communication_share: bool = False
+    """true: a launch more a side is profiled for the share of a step that is communication."""
     imports_build: bool = True
     """false: its process only starts the build's programs, and loads nothing of it itself."""
 
@@ -155,6 +157,10 @@ class WorkloadConfig(Section):
         check_torchrun(self.torchrun, devices=self.devices, by_command=self.command is not None)
         if self.collective is not None and self.ranks == 1:
             raise ValueError("a collective is between ranks: state devices = 2 or more")
+        if self.communication_share and (self.python is None or self.ranks == 1):
+            raise ValueError(
+                "communication_share is for python workloads of several ranks: state devices = 2"
+            )
         if self.command is None and (self.benchmarks or self.format != "samples-json"):
             raise ValueError("format and benchmarks are for what a command writes")
         if self.benchmarks and self.format == "samples-json":

@@ -44,7 +44,7 @@ class CollectiveConfig(Section):
     """Collectives of torch.distributed, each over all sizes and dtypes.
 
     The report shows a share of the peak where `peak_gb_s` is declared, with where it is from, or
-    where NVML says that cards of one host have PCIe alone between them.
+    where NVML says what links the cards of one host have between them.
     """
 
     operations: tuple[Operation, ...] = ("all_reduce",)

@@ -13,10 +13,11 @@ fd 2  the log, which is both outputs of the command
 
 from __future__ import annotations
 
+# `signal` would load enum, and `ctypes` more: half of what a launch waits for us
+import _signal as signal  # type: ignore[import-not-found]
 import os
 import resource
 import select
-import signal
 import time
 
 LEFTOVER_GRACE_S = 1.0  # for what is still running when the command itself has ended
@@ -60,10 +61,16 @@ def read_request() -> Request | None:
 def prctl(option: int, argument: int) -> None:
     """Ask Linux for a process option; without ctypes we do without the option."""
     try:
-        import ctypes  # noqa: PLC0415  some interpreters are built without it
-    except ImportError:
-        return
-    ctypes.CDLL(None).prctl(option, argument, 0, 0, 0)
+        import _ctypes as c  # noqa: PLC0415  some interpreters are built without it
+
+        libc = c.dlopen(None, 0)  # type: ignore[arg-type]
+        c.call_function(c.dlsym(libc, "prctl"), (option, argument, 0, 0, 0))
+    except (ImportError, AttributeError):  # another interpreter's has other insides
+        try:
+            import ctypes  # noqa: PLC0415
+        except ImportError:
+            return
+        ctypes.CDLL(None).prctl(option, argument, 0, 0, 0)
 
 
 class CannotStart(Exception):  # noqa: N818  the wording of the report
@@ -121,6 +128,7 @@ class Watch:
         self.duration_s = 0.0
         self.reason = "exited"
         self.deadline: float | None = None
+        self.rest_told = False
 
     def until_nothing_is_left(self) -> None:
         """Return when the command and all its descendants are gone."""
@@ -165,13 +173,17 @@ class Watch:
             except ChildProcessError:
                 return False
             if pid == 0:
+                self._see_to_the_rest()
                 return True
             if pid == self.pid:
-                self._command_ended(os.waitstatus_to_exitcode(raw))
+                self.status = os.waitstatus_to_exitcode(raw)
+                self.duration_s = time.monotonic() - self.started
 
-    def _command_ended(self, status: int) -> None:
-        self.status = status
-        self.duration_s = time.monotonic() - self.started
+    def _see_to_the_rest(self) -> None:
+        """Tell what the command left behind, once, to end; it is seldom that it left anything."""
+        if self.status is None or self.rest_told:
+            return
+        self.rest_told = True
         spared = self.pid if self.reason == "stopped" else 0  # that group was already told
         for pid, group in descendants().items():
             if group != spared:

@@ -37,7 +37,14 @@ from ciwm.records.coverage import Coverage, SideCoverage, UncoveredLines
 from ciwm.records.factorial import FactorialLaunch, Part, SeriesAttribution
 from ciwm.records.pipeline import PipelineFigures, StageFigures, WorkflowFigures
 from ciwm.records.probe import ProbeFigure, Probes, Sick
-from ciwm.records.ranks import CollectiveSeries, RankSamples, ScalingGroup, ScalingPoint
+from ciwm.records.ranks import (
+    CollectiveSeries,
+    CommunicationProfile,
+    RankCommunication,
+    RankSamples,
+    ScalingGroup,
+    ScalingPoint,
+)
 from ciwm.records.sync import (
     Additive,
     Ahead,
@@ -102,7 +109,11 @@ def environment(**changes: Any) -> Environment:
             )
             for index in range(2)
         ),
-        "topology": ("0: PCIe 5 x16", "1: PCIe 5 x16", "0-1: NVLink x18"),
+        "topology": (
+            "0: PCIe 5 x16",
+            "1: PCIe 5 x16",
+            "0-1: NVLink 4.0 x18 by NVSwitch, 26562 MB/s each",
+        ),
         "cpu_model": "Intel(R) Xeon(R) Platinum 8480C",
         "cpu_count": 16,
         "memory_bytes": 137_438_953_472,
@@ -303,6 +314,23 @@ def run(**changes: Any) -> Run:
         "launches": launches,
         "complete": True,
         "stopped_because": "every series is decided",
+        "communication": (
+            CommunicationProfile(
+                series="train-8",
+                workload="train-8",
+                side="head",
+                device="cuda",
+                ranks=tuple(
+                    RankCommunication(
+                        rank=rank, steps=10, step_s=0.25, total_s=total_s, exposed_s=exposed_s
+                    )
+                    for rank, total_s, exposed_s in ((0, 0.075, 0.03), (1, 0.0625, 0.0125))
+                ),
+            ),
+            CommunicationProfile(
+                series="train-8", workload="train-8", side="base", problem="the budget was spent"
+            ),
+        ),
     }
     return Run(**{**fields, **changes})
 

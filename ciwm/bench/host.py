@@ -37,7 +37,7 @@ def measured_host(
         return describe_node(workloads[0])
     host = describe_host(config.bench.lock_clocks)
     if config.bench.devices == "cpu":
-        return host.model_copy(update={"accelerators": (), "topology": ()})
+        return host.model_copy(update={"accelerators": (), "topology": (), "nvlink_mb_s": None})
     host = with_torch_devices(host, config.bench, python, say)
     if config.bench.lock_clocks is not None and not any(
         card.locked_sm_clock_mhz for card in host.accelerators

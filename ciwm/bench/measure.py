@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ciwm.bench.block import BlockRunner
 from ciwm.bench.cards import cards_for
+from ciwm.bench.communication import Profiling
 from ciwm.bench.engine import Queue, Task
 from ciwm.bench.link_peak import with_link_peaks
 from ciwm.bench.places import place_for
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from ciwm.bench.places import Place
     from ciwm.config import Config
     from ciwm.records import Environment, Launch, Plan, Side
+    from ciwm.records.ranks import CommunicationProfile
 
 __all__ = ["BenchRequest", "measure", "resume"]
 
@@ -132,6 +134,7 @@ class _Bench:
         self.built = tuple(side for side in SIDES if builds[side].ok)
         self.schedule = Schedule(plan, asked.config.gate, self.built)
         self.launches: list[Launch] = []
+        self.communication: tuple[CommunicationProfile, ...] = ()
         self.arms = dict.fromkeys(SIDES, asked.environment)
         self.site = Site(
             directory=directory.path.resolve(),
@@ -160,6 +163,8 @@ class _Bench:
             problem = self._until_decided(engine)
         finally:
             engine.close()
+        if problem is None and not self.stop.is_set():
+            self.communication = self._profiled()
         if problem is None or self.stop.is_set():
             return self._finished()
         if not self.launches:
@@ -180,6 +185,19 @@ class _Bench:
             say=self.say,
         )
         return self.place.engine(runner, self.schedule, self.asked)
+
+    def _profiled(self) -> tuple[CommunicationProfile, ...]:
+        config = self.asked.config
+        profiling = Profiling(
+            site=self.site,
+            host=self.asked.environment,
+            lock=self.directory.lock,
+            engine=config.bench.engine,
+            deadline=self._deadline,
+            stop=self.stop,
+            say=self.say,
+        )
+        return tuple(profiling.of(selected(config, self.asked.only), self.built))
 
     def _until_decided(self, engine: Engine) -> DeviceError | None:
         """Begin blocks while there is need and room, and take them as they were begun.
@@ -285,6 +303,7 @@ class _Bench:
             base=self._arm("base"),
             head=self._arm("head"),
             launches=tuple(self.launches),
+            communication=self.communication,
             complete=complete,
             stopped_because=why,
         )

@@ -72,6 +72,17 @@ def merged(parts: Sequence[Part]) -> Run:
         launches=tuple(
             launch.model_copy(update={"number": i}) for i, launch in enumerate(launches)
         ),
+        communication=tuple(
+            one.model_copy(
+                update={
+                    "series": labelled(one.series, part.label),
+                    "workload": labelled(one.workload, part.label),
+                }
+            )
+            for part in parts
+            if part.run is not None
+            for one in part.run.communication
+        ),
         complete=not unended,
         stopped_because="; ".join(_end(part) for part in unended or parts),
     )

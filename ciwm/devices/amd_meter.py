@@ -33,19 +33,23 @@ class AmdMeter:
         if uuid is not None and asked(self._smi, self._uuid) != uuid:
             raise Gone(f"card {index} is another one now")
 
-    def read(self) -> Reading:
-        """What the card does now."""
+    def read(self, *, thorough: bool) -> Reading:
+        """What the card does now; what voids nothing only where that is asked for."""
         smi, card = self._smi, self._card
         clock = smi.AmdSmiClkType
-        used_mib = number(smi, lambda: smi.amdsmi_get_gpu_vram_usage(card)["vram_used"])
-        return Reading(
+        fast = Reading(
             sm_clock_mhz=number(smi, lambda: smi.amdsmi_get_clock_info(card, clock.GFX)["clk"]),
+            utilisation_pct=number(smi, lambda: smi.amdsmi_get_gpu_activity(card)["gfx_activity"]),
+            reasons=self._reasons(),
+        )
+        if not thorough:
+            return fast
+        used_mib = number(smi, lambda: smi.amdsmi_get_gpu_vram_usage(card)["vram_used"])
+        return fast._replace(
             memory_clock_mhz=number(smi, lambda: smi.amdsmi_get_clock_info(card, clock.MEM)["clk"]),
             temperature_c=self._temperature(),
             power_w=self._power(),
-            utilisation_pct=number(smi, lambda: smi.amdsmi_get_gpu_activity(card)["gfx_activity"]),
             memory_bytes=None if used_mib is None else used_mib * MIB,
-            reasons=self._reasons(),
         )
 
     def processes(self) -> tuple[int, ...]:

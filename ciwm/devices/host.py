@@ -28,9 +28,11 @@ def describe_host(lock_clocks: int | None = None) -> Environment:
     `lock_clocks` is the SM clock (MHz) that its NVIDIA cards will be held at. Raises DeviceError
     when a driver or a card is broken.
     """
+    links = nvidia_topology()
     return Environment(
         accelerators=tuple(held_at(lock_clocks, card) for card in visible_cards()),
-        topology=nvidia_topology(),
+        topology=links.lines,
+        nvlink_mb_s=links.nvlink_mb_s,
         cpu_model=cpu.cpu_model(),
         cpu_count=cpu.usable_cpus(),
         memory_bytes=cpu.usable_memory_bytes(),

@@ -39,8 +39,8 @@ class Gone(Exception):  # noqa: N818  what became of the card
 class Meter(Protocol):
     """One card that can be read; every method raises Gone when it no longer answers."""
 
-    def read(self) -> Reading:
-        """What the card does now."""
+    def read(self, *, thorough: bool) -> Reading:
+        """What the card does now: clock, use and reasons, or all of it where that is asked for."""
 
     def processes(self) -> tuple[int, ...]:
         """Pids with work on the card, as the driver numbers them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from ciwm.devices.nvidia_links import links
+from ciwm.devices.nvidia_links import Links, links
 from ciwm.devices.nvml import broken, nvml, optional, whole_card
 from ciwm.records.environment import Accelerator
 
@@ -26,11 +26,11 @@ def nvidia_cards() -> list[Accelerator]:
             raise broken("an NVIDIA card cannot be read", error) from error
 
 
-def nvidia_topology() -> tuple[str, ...]:
+def nvidia_topology() -> Links:
     """How the visible cards are connected; empty without any. Raises DeviceError as above."""
     with nvml() as binding:
         if binding is None:
-            return ()
+            return Links()
         try:
             handles = [whole_card(binding, handle) for handle in _visible(binding)]
             cards = {binding.nvmlDeviceGetIndex(handle): handle for handle in handles}

@@ -24,6 +24,8 @@ REASONS = {
     0x200: "board_limit",
     0x400: "reliability",
 }
+# what may void a launch is in every reading, the rest in thorough ones: a driver's calls are dear
+FAST = ("sm_clock_mhz", "utilisation_pct", "reasons")
 MOST_EVENTS = 32  # of one reading: a card that raises more is told to be broken by these
 
 
@@ -47,10 +49,13 @@ class NvidiaMeter:
         self._readers = self._make_readers()
         self._names = reader(pynvml)
 
-    def read(self) -> Reading:
+    def read(self, *, thorough: bool) -> Reading:
         """What the card does now; what it lacks is asked once only."""
         found: dict[str, Any] = {}
-        for name, read in list(self._readers.items()):
+        for name in tuple(self._readers) if thorough else FAST:
+            read = self._readers.get(name)
+            if read is None:
+                continue
             try:
                 found[name] = read()
             except lacking(self._nvml):

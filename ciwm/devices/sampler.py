@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from ciwm.devices.owners import Owners
 
 FLUSH_S = 1.0  # what a SIGKILL can cost at most
-SLOW_EVERY = 5  # process lists and CPU times: once in so many readings
+SLOW_EVERY = 5  # once in so many readings all is read: what voids nothing, or stays till it is seen
 FREQUENCY_EVERY_S = 2.0
 HANG_S = 5.0  # that a driver may take for the last reading
+ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode  # made once: it is dear
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -46,7 +47,7 @@ class Journal:
         """Gather a line; what is None or empty is left out."""
         said = {key: value for key, value in fields.items() if value not in (None, (), [], "")}
         line = {"kind": kind, "at_s": round(time.monotonic(), 4), **said}
-        self._lines.append(json.dumps(line, separators=(",", ":"), allow_nan=False))
+        self._lines.append(ENCODE(line))
 
     def tick(self) -> None:
         """Write what is due."""
@@ -96,12 +97,12 @@ class Card:
             out.add("problem", card=self.index, what=self.problem)
 
     def _read(self, meter: Meter, out: Journal, *, thorough: bool, edge: bool) -> None:
-        reading: Reading = meter.read()
-        told = {**reading._asdict(), **(self._company(meter) if thorough else {})}
-        out.add("card", card=self.index, **told)
+        reading: Reading = meter.read(thorough=thorough)
+        company = self._company(meter) if thorough else {}
+        out.add("card", card=self.index, **reading._asdict(), **company)
         for complaint in meter.complaints():
             out.add("problem", card=self.index, what=complaint)
-        for xid in meter.events():
+        for xid in meter.events() if thorough else ():
             out.add("event", card=self.index, xid=xid)
         if edge:
             out.add("errors", card=self.index, **meter.errors()._asdict())

@@ -29,9 +29,13 @@ _DEAD = re.compile(r"rank\s*:\s*(\d+) \(local_rank: \d+\)\s+exitcode\s*:\s*(-?\d
 
 def read_journals(folder: Path, ranks: int) -> tuple[Journal, ...]:
     """The journal of each rank of a launch, empty for one that wrote none."""
+    return tuple(read_journal(folder / name) for name in journal_names(ranks))
+
+
+def journal_names(ranks: int) -> list[str]:
+    """Where each rank of a launch writes, in the launch's folder."""
     stem, _, end = JOURNAL.rpartition(".")
-    names = [JOURNAL, *(f"{stem}.{rank}.{end}" for rank in range(1, ranks))]
-    return tuple(read_journal(folder / name) for name in names)
+    return [JOURNAL, *(f"{stem}.{rank}.{end}" for rank in range(1, ranks))]
 
 
 def rank_samples(journals: Sequence[Journal]) -> tuple[RankSamples, ...]:

@@ -1,4 +1,4 @@
-"""Figures of several devices: bandwidths of collectives, scaling efficiency, load imbalance.
+"""Figures of several devices: bandwidths, scaling efficiency, load imbalance, communication.
 
 They are shown and judged by nobody: the gate judges the series they are made of.
 """
@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from itertools import chain
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ciwm.policy.blocks import blocks, complete
 from ciwm.policy.trial import LARGEST
 from ciwm.records.ranks import (
     CollectiveFigure,
+    CommunicationShare,
     ImbalanceFigure,
     Pair,
     RankFigures,
@@ -26,7 +27,12 @@ from ciwm.stats.launches import quantile
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from ciwm.records.ranks import CollectiveSeries, ScalingGroup, ScalingPoint
+    from ciwm.records.ranks import (
+        CollectiveSeries,
+        CommunicationProfile,
+        ScalingGroup,
+        ScalingPoint,
+    )
     from ciwm.records.run import Launch, Run, Series, Side
 
 STEP_TIME = "step_time"
@@ -45,8 +51,27 @@ def rank_figures(run: Run) -> RankFigures | None:
         collectives=tuple(_collective(one, run, times) for one in run.plan.collectives),
         scaling=tuple(figure for group in run.plan.scaling for figure in _scaling(group, run)),
         imbalance=tuple(_imbalance(run, times)),
+        communication=tuple(map(communication_share, run.communication)),
     )
     return figures if figures != RankFigures() else None
+
+
+def communication_share(profile: CommunicationProfile) -> CommunicationShare:
+    """The shares of the slowest rank, and the most that any rank has."""
+    about: dict[str, Any] = {"series": profile.series, "side": profile.side}
+    if not profile.ranks:
+        return CommunicationShare(**about, problem=profile.problem or "nothing was written of it")
+    slowest = max(profile.ranks, key=lambda one: one.own_s)
+    return CommunicationShare(
+        **about,
+        ranks=len(profile.ranks),
+        slowest_rank=slowest.rank,
+        exposed_pct=100 * slowest.exposed_s / slowest.step_s,
+        total_pct=100 * slowest.total_s / slowest.step_s,
+        most_exposed_pct=max(100 * one.exposed_s / one.step_s for one in profile.ranks),
+        most_total_pct=max(100 * one.total_s / one.step_s for one in profile.ranks),
+        step_s=max(one.step_s for one in profile.ranks),
+    )
 
 
 def _by_rank(launch: Launch) -> dict[str, ByRank]:

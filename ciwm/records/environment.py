@@ -40,11 +40,14 @@ class Difference(Record):
 class Environment(RecordFile):
     """Machine (hard: part of the fingerprint) and software (attributes of the arm under test).
 
-    `topology` says how each card is connected, and each pair: "0: PCIe 5 x16", "0-1: NVLink x18".
+    `topology` says how each card is connected, and each pair: "0: PCIe 5 x16",
+    "0-1: NVLink 4.0 x18 by NVSwitch". `nvlink_mb_s` is the raw speed of the slowest of those links
+    at that moment, of which neither makes a difference.
     """
 
     accelerators: tuple[Accelerator, ...] = ()
     topology: tuple[str, ...] = ()
+    nvlink_mb_s: int | None = None
     cpu_model: str
     cpu_count: int
     memory_bytes: int

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ciwm.records.base import Record
 from ciwm.records.samples import Samples
 
 LARGEST_BYTES = 2**40
 MOST_RANKS = 10**6
+ROUNDED = 1 + 1e-9  # a sum of parts may be as much larger than the whole
 
 
 class RankSamples(Record):
@@ -21,11 +22,52 @@ class RankSamples(Record):
     samples: tuple[Samples, ...] = ()
 
 
+class RankCommunication(Record):
+    """What torch.profiler saw of one rank: seconds of a step, on average over `steps` of them.
+
+    `total_s` is the time in which at least one collective was under way, `exposed_s` that part of
+    it in which nothing was computed.
+    """
+
+    rank: int = Field(ge=0)
+    steps: int = Field(ge=1)
+    step_s: float = Field(gt=0, allow_inf_nan=False)
+    total_s: float = Field(ge=0, allow_inf_nan=False)
+    exposed_s: float = Field(ge=0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _parts(self) -> RankCommunication:
+        if not self.exposed_s <= self.total_s <= self.step_s * ROUNDED:
+            raise ValueError("exposed_s is a part of total_s, and that of step_s")
+        return self
+
+    @property
+    def own_s(self) -> float:
+        """What the rank takes by itself: the step less what it waits for collectives."""
+        return self.step_s - self.exposed_s
+
+
+class CommunicationProfile(Record):
+    """The communication of one series on one side, by a launch that was profiled and not timed.
+
+    `device` is what was watched: "cpu", or the accelerator. Without `ranks` it was not measured,
+    and `problem` says why.
+    """
+
+    series: str
+    workload: str
+    side: Literal["base", "head"]
+    device: str = ""
+    ranks: tuple[RankCommunication, ...] = ()
+    problem: str = ""
+
+
 class CollectiveSeries(Record):
     """A series that is a collective: `size_bytes` as nccl-tests counts them, and its peak.
 
     `peak_gb_s` is the bus bandwidth that could be reached at most (1e9 bytes a second), declared
-    or that of PCIe links, as `peak_source` says; None where neither is known.
+    or that of the cards' links, and `peak_source` says which; None where neither is known, and
+    `peak_source` says why.
     """
 
     series: str
@@ -92,9 +134,29 @@ class ImbalanceFigure(Record):
     imbalance_pct: Pair
 
 
+class CommunicationShare(Record):
+    """How much of a step is communication on one side, in percent of the step of that rank.
+
+    Of the slowest rank, which takes longest by itself and so waits for nobody, and of the one with
+    the most: there waiting is a part of it. Without figures `problem` says why.
+    """
+
+    series: str
+    side: Literal["base", "head"]
+    ranks: int = 0
+    slowest_rank: int | None = None
+    exposed_pct: float | None = None
+    total_pct: float | None = None
+    most_exposed_pct: float | None = None
+    most_total_pct: float | None = None
+    step_s: float | None = None
+    problem: str = ""
+
+
 class RankFigures(Record):
     """What a run says of several devices besides its series."""
 
     collectives: tuple[CollectiveFigure, ...] = ()
     scaling: tuple[ScalingFigure, ...] = ()
     imbalance: tuple[ImbalanceFigure, ...] = ()
+    communication: tuple[CommunicationShare, ...] = ()

@@ -10,7 +10,12 @@ from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
 from ciwm.records.environment import Environment
 from ciwm.records.labels import labelled, unlabelled
-from ciwm.records.ranks import CollectiveSeries, RankSamples, ScalingGroup
+from ciwm.records.ranks import (
+    CollectiveSeries,
+    CommunicationProfile,
+    RankSamples,
+    ScalingGroup,
+)
 from ciwm.records.samples import Samples as Samples  # noqa: PLC0414  it is read from here
 from ciwm.records.telemetry import HostTelemetry, Telemetry
 
@@ -172,6 +177,7 @@ class Run(RecordFile):
     base: Arm
     head: Arm
     launches: tuple[Launch, ...] = ()
+    communication: tuple[CommunicationProfile, ...] = ()
     complete: bool
     stopped_because: str
 

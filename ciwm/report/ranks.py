@@ -1,4 +1,4 @@
-"""Tables of several devices: bandwidths of collectives, scaling efficiency, load imbalance."""
+"""Tables of several devices: bandwidths, scaling efficiency, load imbalance, communication."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ciwm.report.figures import quantity
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ciwm.records.ranks import CollectiveFigure, Pair, RankFigures
+    from ciwm.records.ranks import CollectiveFigure, CommunicationShare, Pair, RankFigures
     from ciwm.report.detail import Detail
 
 NOTHING = "-"
@@ -30,7 +30,12 @@ def rank_tables(figures: RankFigures | None) -> list[RankTable]:
     """The tables that have rows, each at most ROWS long."""
     if figures is None:
         return []
-    tables = [_collectives(figures), _scaling(figures), _imbalance(figures)]
+    tables = [
+        _collectives(figures),
+        _scaling(figures),
+        _imbalance(figures),
+        _communication(figures),
+    ]
     return [_cut(table) for table in tables if table.rows]
 
 
@@ -115,6 +120,29 @@ def _imbalance(figures: RankFigures) -> RankTable:
     )
     note = "slowest rank over the mean of all, less one; P50 of steps"
     return RankTable("Load imbalance", ("series", "ranks", "base", "head"), rows, note)
+
+
+def _communication(figures: RankFigures) -> RankTable:
+    """A row a side: a profile is one launch, whose figures nobody judges."""
+    rows = tuple((one.series, one.side, *_shares(one)) for one in figures.communication)
+    headings = ("series", "side", "exposed", "in all", "slowest rank", "most of any rank")
+    note = (
+        "percent of that rank's profiled step in which a collective is under way, exposed: and "
+        "nothing is computed; the slowest rank works longest by itself, others wait for it"
+    )
+    return RankTable("Communication", headings, rows, note)
+
+
+def _shares(one: CommunicationShare) -> tuple[str, ...]:
+    if one.slowest_rank is None:
+        return (f"not measured: {one.problem}", NOTHING, NOTHING, NOTHING)
+    most = f"{_percent(one.most_exposed_pct, 100)} exposed, {_percent(one.most_total_pct, 100)}"
+    return (
+        _percent(one.exposed_pct, 100),
+        _percent(one.total_pct, 100),
+        f"{one.slowest_rank} of {one.ranks}",
+        most,
+    )
 
 
 def _both(pair: Pair, unit: str) -> tuple[str, str]:

@@ -71,6 +71,15 @@ def _bench(job: Dict[str, Any], journal: Journal) -> None:
     journal.write("origin", own_files=check_origin(job))
 
 
+def _communication(job: Dict[str, Any], journal: Journal) -> None:
+    from .communication import run  # noqa: PLC0415  a launch that times does without
+
+    journal.write("start", pid=os.getpid(), interpreter=_interpreter(), executable=sys.executable)
+    sys.argv = [job["file"]]
+    sys.path.extend(entry for entry in job["path"] if entry not in sys.path)
+    run(job, journal, join(job))
+
+
 def _map(job: Dict[str, Any], journal: Journal) -> None:
     from .opmap.running import run  # noqa: PLC0415  a launch that times does without
 
@@ -97,7 +106,13 @@ def _devices(_job: Dict[str, Any], journal: Journal) -> None:
     run(journal)
 
 
-_WORK = {"bench": _bench, "map": _map, "devices": _devices, "probe": _probe}
+_WORK = {
+    "bench": _bench,
+    "communication": _communication,
+    "map": _map,
+    "devices": _devices,
+    "probe": _probe,
+}
 
 
 def _interpreter() -> str:

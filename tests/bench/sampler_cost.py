@@ -3,12 +3,14 @@
 python tests/bench/sampler_cost.py [SECONDS]
 
 With a C compiler and NVIDIA's header (PyPI: nvidia-nvml-dev) it reads a stand-in for one, and for
-eight, cards by the real binding; a real driver's calls take longer, and `gpu_check.py` times those.
+eight, cards by the real binding: with calls that cost next to nothing, which is the sampler itself,
+and with calls of 20 us of CPU time. What a real driver's cost, `gpu_check.py` tells.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import json
 import os
 import statistics
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECONDS, HZ, ROUNDS = 20.0, 10.0, 15
+CALL_US = (0, 20)
 ROOT = Path(__file__).resolve().parents[2]
 STATE = """count 8
 driver 590.12
@@ -53,13 +56,15 @@ def main() -> None:
         folder = Path(name)
         print(f"CPUs only: {share(folder / 'cpu', (), seconds):.2%} of one core at {HZ:g} Hz")
         if stand_in(folder):
-            for count in (1, 8):
+            for count, call_us in itertools.product((1, 8), CALL_US):
                 cards = tuple(
                     Accelerator(index=n, vendor="nvidia", name="H200", uuid=f"GPU-{n}")
                     for n in range(count)
                 )
-                used = share(folder / f"cards-{count}", cards, seconds)
-                print(f"{count} cards (stand-in): {used:.2%} of one core at {HZ:g} Hz")
+                os.environ["FAKE_NVML_COST_US"] = str(call_us)
+                used = share(folder / f"cards-{count}-{call_us}", cards, seconds)
+                calls = f"calls of {call_us} us" if call_us else "calls for nothing"
+                print(f"{count} cards ({calls}): {used:.2%} of one core at {HZ:g} Hz")
         added_ms = added(folder) * 1000
         print(f"a launch is longer by {added_ms:.1f} ms beside a sampler (median of {ROUNDS})")
 

@@ -1,16 +1,24 @@
-"""The worker's timing of torch operators beside `torch.utils.benchmark`, by turns in one process.
+"""The worker's timing of torch operators beside `torch.utils.benchmark` and a bare loop, by turns.
 
 python tests/bench/torch_timer.py
 
-Both time the same callable in one process and by turns, over the same number of calls. The tenth
+All time the same callable in one process and by turns, over the same number of calls. The tenth
 percentiles of all samples are compared, since whatever else runs on the machine only adds. Limit:
-1 %, on a machine that does little else.
+1 % of torch's, on a machine that does little else; the bare loop tells which of the two is off.
+
+Nothing may happen between two samples that the others do not do as well. Asking torch's measurement
+for its mean does: it computes statistics by tensors, and the calls after that are slower, the first
+by a tenth of a microsecond or more. `--after-mean` shows it: the median of each of the calls that
+follow, after nothing, after a measurement of torch's, and after one whose mean was asked for.
 """
 
 from __future__ import annotations
 
 import itertools
+import random
 import statistics
+import sys
+import time
 from typing import TYPE_CHECKING, Any
 
 import torch  # noqa: TID251, TID253  a benchmark of the worker, which may
@@ -23,27 +31,34 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROUNDS, SAMPLES, LIMIT = 21, 10, 0.01
+FOLLOWING, REPEATS = 12, 3000
+SAMPLE_S = 2e-3
 PART_S, MOST_SAMPLES, CALLS, LONG_S = 0.05, 300, 10, 2e-3
 
 
 def main() -> None:
     """Print a row for each operator."""
     torch.set_num_threads(1)
-    print(f"{'operator':24} {'torch':>12} {'worker':>12} {'ratio':>8}")
+    if "--after-mean" in sys.argv:
+        show_what_a_mean_costs_the_next_calls()
+        return
+    names = "".join(f"{name:>13}" for name in ("torch", "bare loop", "worker"))
+    print(f"{'operator':24}{names}  / torch   / bare")
     for name, step in operators():
-        ours: list[float] = []
-        theirs: list[float] = []
+        taken: dict[str, list[float]] = {"torch": [], "bare": [], "worker": []}
         step_s = statistics.median(torch_s(step, 10, 5))
-        # what torch's timer does between two measurements must not be a part of a call
-        size = max(batch_size(step_s), CALLS if step_s < LONG_S else 1)
+        # what torch's timer does between two measurements slows the calls that follow by some us in
+        # all: a sample is long beside that
+        size = max(batch_size(step_s), CALLS if step_s < LONG_S else 1, round(SAMPLE_S / step_s))
         count = min(max(SAMPLES, int(PART_S / (step_s * size))), MOST_SAMPLES)
+        ways = {"torch": torch_s, "bare": bare_s, "worker": worker_s}
         for _ in range(ROUNDS):
-            theirs += torch_s(step, size, count)
-            ours += worker_s(step, size, count)
-        ratio = tenth(ours) / tenth(theirs)
-        within = "" if abs(ratio - 1) <= LIMIT else "  beyond 1 %"
-        both = (tenth(theirs) * 1e6, tenth(ours) * 1e6)
-        print(f"{name:24} {both[0]:9.2f} us {both[1]:9.2f} us {ratio:8.4f}{within}")
+            for way in random.sample(list(ways), len(ways)):
+                taken[way] += ways[way](step, size, count)
+        theirs, bare, ours = (tenth(values) for values in taken.values())
+        within = "" if abs(ours / theirs - 1) <= LIMIT else "  beyond 1 % of torch's"
+        times = " ".join(f"{one * 1e6:9.2f} us" for one in (theirs, bare, ours))
+        print(f"{name:24} {times} {ours / theirs:8.4f} {ours / bare:8.4f}{within}")
 
 
 def operators() -> list[tuple[str, Callable[[], Any]]]:
@@ -63,7 +78,18 @@ def operators() -> list[tuple[str, Callable[[], Any]]]:
 def torch_s(step: Callable[[], Any], size: int, count: int) -> list[float]:
     """Torch's own measurements of so many calls each, in seconds a call."""
     timer = benchmark.Timer("step()", globals={"step": step})
-    return [float(timer.timeit(size).mean) for _ in range(count)]
+    return [float(timer.timeit(size).raw_times[0]) / size for _ in range(count)]
+
+
+def bare_s(step: Callable[[], Any], size: int, count: int) -> list[float]:
+    """A loop with nothing in it but the calls."""
+    found = []
+    for _ in range(count):
+        began = time.perf_counter()
+        for _ in range(size):
+            step()
+        found.append((time.perf_counter() - began) / size)
+    return found
 
 
 def worker_s(step: Callable[[], Any], size: int, count: int) -> list[float]:
@@ -71,6 +97,30 @@ def worker_s(step: Callable[[], Any], size: int, count: int) -> list[float]:
     runs = batches(itertools.repeat(step), size)
     clock = make_clock(clock_name())
     return [float(clock.time(next(runs))[1]) / size for _ in range(count)]
+
+
+def show_what_a_mean_costs_the_next_calls() -> None:
+    """Medians in ns of the calls that follow; two go before them, as torch's timer makes them."""
+    _, step = operators()[0]
+    timer = benchmark.Timer("step()", globals={"step": step})
+    before: dict[str, Callable[[], Any]] = {
+        "nothing": lambda: None,
+        "a measurement": lambda: timer.timeit(20),
+        "its mean": lambda: timer.timeit(20).mean,
+    }
+    for name, disturb in before.items():
+        taken: list[list[int]] = [[] for _ in range(FOLLOWING)]
+        for _ in range(REPEATS):
+            bare_s(step, 20, 1)
+            disturb()
+            bare_s(step, 2, 1)
+            for each in taken:
+                began = time.perf_counter_ns()
+                step()
+                each.append(time.perf_counter_ns() - began)
+        medians = [statistics.median(each) for each in taken]
+        shown = " ".join(f"{one:.0f}" for one in medians)
+        print(f"after {name + ':':15} {shown}  ({sum(medians) / 1000:.1f} us in all)")
 
 
 def tenth(values: list[float]) -> float:

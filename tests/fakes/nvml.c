@@ -12,6 +12,9 @@
  *                              power (mW), busy (percent), used (bytes), reasons (a bit mask),
  *                              pids (numbers; none where absent), corrected, uncorrected (ECC)
  *   0.pcie 5 16                generation and width; 0.nvlinks 18: how many are up
+ *   0.nvlink_version 6         nvmlNvlinkVersion_t; 0.nvlink_speed 26562: MB/s of each
+ *   0.nvlink_to 1 1 2 s        where each leads: a card, or a switch; the last word stands for the
+ *                              rest of them
  *   ancestor 30                nvmlGpuTopologyLevel_t of any two cards
  *   0.xid 79                   its event queue: each call takes the next of the numbers, once
  *   log /path                  where "lock CARD MIN MAX" and "reset CARD" are appended
@@ -19,7 +22,8 @@
  *   1.fail.nvmlDeviceGetUUID 15
  *   0.hang.nvmlDeviceGetPowerUsage 1     a function that does not return while this stands
  *
- * With FAKE_NVML_FROZEN the file is read once. A figure that is not in the file is "not supported", as on cards that lack it.
+ * With FAKE_NVML_FROZEN the file is read once; with FAKE_NVML_COST_US a call takes so long.
+ * A figure that is not in the file is "not supported", as on cards that lack it.
  */
 #define NVML_NO_UNVERSIONED_FUNC_DEFS
 #include <nvml.h>
@@ -28,46 +32,104 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { MIG_HANDLES = 1000, KEY = 128, VALUE = 256 };
+enum { MIG_HANDLES = 1000, KEY = 128, VALUE = 256, SLOTS = 1024 };
 
 static int initialised;
 
-/* The state: read anew each time or, for benchmarks under FAKE_NVML_FROZEN, once. */
-static FILE *state(void)
+static unsigned hash(const char *text)
 {
-    static char text[1 << 16];
-    static size_t length;
-    const char *path = getenv("FAKE_NVML_STATE");
-    FILE *file;
+    unsigned found = 5381;
 
-    if (length)
-        return fmemopen(text, length, "r");
-    file = path ? fopen(path, "r") : NULL;
-    if (file && getenv("FAKE_NVML_FROZEN")) {
-        length = fread(text, 1, sizeof text, file);
-        rewind(file);
+    while (*text)
+        found = 33 * found + (unsigned char)*text++;
+    return found;
+}
+
+struct line {
+    char name[KEY], text[VALUE];
+};
+
+static int parsed(const char *text, struct line *line)
+{
+    return sscanf(text, "%127s %255[^\n]", line->name, line->text) == 2;
+}
+
+/* For benchmarks under FAKE_NVML_FROZEN: the lines of the file, read once and hashed by name, so
+ * that a call costs next to nothing. */
+static int frozen(const char *key, char *value, size_t size)
+{
+    static struct line slots[SLOTS];
+    static int filled;
+    unsigned at = 0;
+
+    if (!filled) {
+        char text[KEY + VALUE];
+        struct line line;
+        FILE *file = fopen(getenv("FAKE_NVML_STATE"), "r");
+
+        while (file && fgets(text, sizeof text, file)) {
+            if (!parsed(text, &line))
+                continue;
+            for (at = hash(line.name); slots[at % SLOTS].name[0];)
+                at++;
+            slots[at % SLOTS] = line;
+        }
+        if (file)
+            fclose(file);
+        filled = 1;
     }
-    return file;
+    for (at = hash(key); slots[at % SLOTS].name[0]; at++) {
+        if (strcmp(slots[at % SLOTS].name, key) == 0) {
+            snprintf(value, size, "%s", slots[at % SLOTS].text);
+            return 1;
+        }
+    }
+    return 0;
 }
 
 static int lookup(const char *key, char *value, size_t size)
 {
-    FILE *file = state();
-    char line[KEY + VALUE], name[KEY], text[VALUE];
+    static int is_frozen = -1;
+    const char *path = getenv("FAKE_NVML_STATE");
+    FILE *file;
+    char text[KEY + VALUE];
+    struct line line;
     int found = 0;
 
+    if (is_frozen < 0)
+        is_frozen = path && getenv("FAKE_NVML_FROZEN");
+    if (is_frozen)
+        return frozen(key, value, size);
+    file = path ? fopen(path, "r") : NULL;
     if (!file)
         return 0;
-    while (!found && fgets(line, sizeof line, file)) {
-        if (sscanf(line, "%127s %255[^\n]", name, text) == 2 && strcmp(name, key) == 0) {
-            snprintf(value, size, "%s", text);
+    while (!found && fgets(text, sizeof text, file)) {
+        if (parsed(text, &line) && strcmp(line.name, key) == 0) {
+            snprintf(value, size, "%s", line.text);
             found = 1;
         }
     }
     fclose(file);
     return found;
+}
+
+/* What a call of a driver may cost: FAKE_NVML_COST_US of CPU time. */
+static void cost(void)
+{
+    static long wanted_ns = -1;
+    struct timespec begun, now;
+
+    if (wanted_ns < 0)
+        wanted_ns = getenv("FAKE_NVML_COST_US") ? 1000 * atol(getenv("FAKE_NVML_COST_US")) : 0;
+    if (!wanted_ns)
+        return;
+    clock_gettime(CLOCK_MONOTONIC, &begun);
+    do
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    while ((now.tv_sec - begun.tv_sec) * 1000000000L + now.tv_nsec - begun.tv_nsec < wanted_ns);
 }
 
 static nvmlReturn_t failure(const char *key)
@@ -101,6 +163,7 @@ static nvmlReturn_t card_fails(nvmlDevice_t device, const char *function)
     char key[KEY];
     nvmlReturn_t result = fails(function);
 
+    cost();
     if (result != NVML_SUCCESS)
         return result;
     snprintf(key, sizeof key, "%u.hang.%s", card_of(device), function);
@@ -467,6 +530,80 @@ nvmlReturn_t nvmlDeviceGetNvLinkState(nvmlDevice_t device, unsigned int link,
     nvmlReturn_t result = small_figure(device, "nvmlDeviceGetNvLinkState", "nvlinks", &up);
 
     *active = link < up ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
+    return result;
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkVersion(nvmlDevice_t device, unsigned int link,
+                                        unsigned int *version)
+{
+    (void)link;
+    return small_figure(device, "nvmlDeviceGetNvLinkVersion", "nvlink_version", version);
+}
+
+/* The card that a link leads to, -1 for a switch. */
+static nvmlReturn_t leads_to(nvmlDevice_t device, const char *function, unsigned int link, int *to)
+{
+    char value[VALUE];
+    unsigned int number = 0;
+    nvmlReturn_t result = card_fails(device, function);
+
+    if (result == NVML_SUCCESS)
+        result = text_of(card_of(device), "nvlink_to", value, sizeof value);
+    if (result != NVML_SUCCESS)
+        return result;
+    for (char *word = strtok(value, " "); word && number <= link; number++) {
+        *to = *word == 's' ? -1 : atoi(word);
+        word = strtok(NULL, " ");
+    }
+    return NVML_SUCCESS;
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkRemoteDeviceType(nvmlDevice_t device, unsigned int link,
+                                                 nvmlIntNvLinkDeviceType_t *type)
+{
+    int to = -1;
+    nvmlReturn_t result = leads_to(device, "nvmlDeviceGetNvLinkRemoteDeviceType", link, &to);
+
+    *type = to < 0 ? NVML_NVLINK_DEVICE_TYPE_SWITCH : NVML_NVLINK_DEVICE_TYPE_GPU;
+    return result;
+}
+
+static void place(nvmlPciInfo_t *pci, int card)
+{
+    memset(pci, 0, sizeof *pci);
+    pci->bus = (unsigned)card + 1;
+    snprintf(pci->busId, sizeof pci->busId, "00000000:%02X:00.0", pci->bus & 0xff);
+}
+
+nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device, unsigned int link,
+                                                 nvmlPciInfo_t *pci)
+{
+    int to = -1;
+    nvmlReturn_t result = leads_to(device, "nvmlDeviceGetNvLinkRemotePciInfo_v2", link, &to);
+
+    place(pci, to < 0 ? 100 : to);
+    return result;
+}
+
+nvmlReturn_t nvmlDeviceGetPciInfo_v3(nvmlDevice_t device, nvmlPciInfo_t *pci)
+{
+    place(pci, (int)card_of(device));
+    return card_fails(device, "nvmlDeviceGetPciInfo_v3");
+}
+
+nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t *values)
+{
+    nvmlReturn_t result = card_fails(device, "nvmlDeviceGetFieldValues");
+
+    for (int number = 0; result == NVML_SUCCESS && number < count; number++) {
+        unsigned long long figure = 0;
+        int is_speed = values[number].fieldId == NVML_FI_DEV_NVLINK_GET_SPEED;
+
+        values[number].valueType = NVML_VALUE_TYPE_UNSIGNED_INT;
+        values[number].nvmlReturn =
+            is_speed ? figure_of(device, "nvlink_speed", &figure) : NVML_ERROR_NOT_SUPPORTED;
+        values[number].value.uiVal = (unsigned int)figure;
+    }
     return result;
 }
 

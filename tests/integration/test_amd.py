@@ -48,7 +48,11 @@ import json, sys
 from ciwm.devices.meter import Gone, open_meter
 try:
     meter = open_meter({"vendor": "amd", "index": 0, "uuid": sys.argv[1] or None})
-    print(json.dumps([meter.read()._asdict(), meter.processes(), meter.errors(), meter.events()]))
+    read = meter.read(thorough=True)
+    assert meter.read(thorough=False) == read._replace(
+        memory_clock_mhz=None, temperature_c=None, power_w=None, memory_bytes=None
+    )
+    print(json.dumps([read._asdict(), meter.processes(), meter.errors(), meter.events()]))
 except Gone as error:
     print(json.dumps(str(error)))
 """

@@ -16,18 +16,21 @@ from tests.nvml import H200
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
 import json
+from ciwm.bench.link_peak import link_peak
 from ciwm.devices import describe_host, visible_cards
 from ciwm.errors import DeviceError
 try:
     cards = [card.model_dump() for card in visible_cards()]
     host = describe_host()
     assert [card.model_dump() for card in host.accelerators] == cards
-    print(json.dumps({"cards": cards, "links": host.topology, "fingerprint": host.fingerprint}))
+    peak, source = link_peak(host, max(len(cards), 2))
+    links = {"links": host.topology, "speed": host.nvlink_mb_s, "peak": peak, "source": source}
+    print(json.dumps({"cards": cards, **links, "fingerprint": host.fingerprint}))
 except DeviceError as error:
     print(json.dumps({"error": error.message, "hint": error.hint}))
 """
 A10 = {**H200, "name": "NVIDIA A10", "uuid": "GPU-bbbb2222-0000", "memory": 24146608128}
-LOST, NO_DRIVER, MISMATCH, NO_PERMISSION = 15, 9, 18, 4  # nvmlReturn_t
+LOST, NO_DRIVER, MISMATCH, NO_PERMISSION, NOT_SUPPORTED = 15, 9, 18, 4, 3  # nvmlReturn_t
 
 
 class Driver:
@@ -173,11 +176,77 @@ def test_a_card_that_is_lost_is_an_error_and_not_a_missing_card(
     assert answer["error"] == "an NVIDIA card cannot be read: GPU is lost"
 
 
+def several(count: int, **links: Any) -> list[dict[str, Any]]:
+    """H200s by their own uuids, all with these links."""
+    return [{**H200, "uuid": f"GPU-{n}", "pcie": "5 16", **links} for n in range(count)]
+
+
 def test_how_cards_are_connected_is_told_and_is_part_of_the_fingerprint(driver: Driver) -> None:
-    linked = {**H200, "pcie": "5 16", "nvlinks": 18}
-    four = driver.answers(linked, {**linked, "uuid": "GPU-b", "nvlinks": 12})
-    assert four["links"] == ["0: PCIe 5 x16", "1: PCIe 5 x16", "0-1: NVLink x12"]
+    first, second = several(2, nvlinks=18)
+    linked = driver.answers(first, {**second, "nvlinks": 12})
+    assert linked["links"] == ["0: PCIe 5 x16", "1: PCIe 5 x16", "0-1: NVLink x12"]
     plain = driver.answers(H200, {**H200, "uuid": "GPU-b"}, failing={"ancestor": 50})
     assert plain["links"] == ["0-1: between NUMA nodes (SYS)"]
-    assert four["fingerprint"] != plain["fingerprint"]
+    assert linked["fingerprint"] != plain["fingerprint"]
     assert driver.answers(H200, {**H200, "uuid": "GPU-b"})["links"] == []
+
+
+def test_links_by_a_switch_have_their_version_and_speed(driver: Driver) -> None:
+    cards = several(2, nvlinks=18, nvlink_version=6, nvlink_speed=26562, nvlink_to="s")
+    told = driver.answers(*cards)
+    assert told["links"][2:] == ["0-1: NVLink 4.0 x18 by NVSwitch"]
+    assert (told["speed"], told["peak"], told["source"]) == (
+        26562,
+        450.0,
+        "NVML: NVLink 4.0 x18 by NVSwitch, 25 GB/s a link, one direction",
+    )
+    slower = {**cards[1], "nvlinks": 16, "nvlink_speed": 26000}
+    assert driver.answers(cards[0], slower)["links"][2:] == ["0-1: NVLink 4.0 x16 by NVSwitch"]
+    less = driver.answers(cards[0], slower)
+    assert (less["peak"], less["speed"]) == (400.0, 26000)
+
+
+def test_direct_links_count_for_the_cards_they_lead_to(driver: Driver) -> None:
+    """An A100 board of four: four links to each of the others."""
+    board = several(4, nvlinks=12, nvlink_version=4, nvlink_speed=25000)
+    for number, card in enumerate(board):
+        card["nvlink_to"] = " ".join(f"{n} {n} {n} {n}" for n in range(4) if n != number)
+    told = driver.answers(*board)
+    pairs = ["0-1", "0-2", "0-3", "1-2", "1-3", "2-3"]
+    assert told["links"][4:] == [f"{pair}: NVLink 3.0 x4 direct" for pair in pairs]
+    assert told["peak"] == 3 * 4 * 25.0
+    assert driver.answers(*board[:2])["peak"] == 4 * 25.0
+
+
+@pytest.mark.parametrize(
+    ("links", "why"),
+    [
+        ({"nvlinks": 18}, "NVML does not tell the version of the NVLinks"),
+        ({"nvlinks": 18, "nvlink_version": 6}, "NVML does not tell where the NVLinks lead"),
+        (
+            {"nvlinks": 4, "nvlink_version": 4, "nvlink_to": "s"},
+            "NVML does not tell the speed of the NVLinks, and 3.0 has two",
+        ),
+        (
+            {"nvlinks": 4, "nvlink_version": 6, "nvlink_to": "s", "nvlink_speed": 53125},
+            "NVML shows 53.125 GB/s a link, which is none of NVLink 4.0",
+        ),
+        (
+            {"nvlinks": 4, "nvlink_version": 8, "nvlink_to": "s", "nvlink_speed": 99},
+            "what a link of NVLink 6.0 carries is not in the table",
+        ),
+        ({"pcie": "7 16"}, "what a lane of PCIe 7 carries is not in the table"),
+    ],
+)
+def test_why_no_peak_is_known_is_told(driver: Driver, links: dict[str, Any], why: str) -> None:
+    told = driver.answers(*several(2, **links))
+    assert (told["peak"], told["source"]) == (None, f"none known: {why}")
+
+
+def test_links_that_the_driver_refuses_are_none_and_no_failure(driver: Driver) -> None:
+    cards = several(2, nvlinks=18, nvlink_version=6, nvlink_to="s", nvlink_speed=26562)
+    refused = ("nvmlDeviceGetFieldValues", "nvmlDeviceGetNvLinkRemoteDeviceType")
+    told = driver.answers(*cards, failing={f"fail.{name}": NOT_SUPPORTED for name in refused})
+    assert told["links"][2:] == ["0-1: NVLink 4.0 x18"]
+    pcie = driver.answers(*several(2))
+    assert pcie["peak"] == pytest.approx(63.02, abs=0.01)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import signal
@@ -21,12 +22,14 @@ from ciwm.errors import ConfigError, EnvironmentFailure
 from ciwm.records import Run, read_record
 from tests.fork import exits, workload
 from tests.need import missing
+from tests.nvml import HW_THERMAL, cards_at_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ciwm.bench.plan import BenchRequest
     from tests.fork import Fork
+    from tests.nvml import Cards
 
 ROOT = Path(__file__).parents[3]
 STEP = (
@@ -45,7 +48,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own, in this process
 class Nodes:
     """A cluster of three nodes on this machine."""
 
-    def __init__(self, folder: Path, step_s: float) -> None:
+    def __init__(self, folder: Path, step_s: float, library: Path | None = None) -> None:
         from ray.cluster_utils import Cluster  # noqa: PLC0415  an extra
 
         self.marks = folder / "marks"
@@ -54,22 +57,35 @@ class Nodes:
             initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False}
         )
         self.nodes = {}
+        self.cards: dict[str, Cards] = {}
         for number in range(3):
+            (folder / f"cards-{number}").mkdir()
+            cards = library and cards_at_work(library, folder / f"cards-{number}")
             variables = {
                 "CIWM_CACHE_DIR": str(folder / f"node-{number}"),
                 "CIWM_LOCK_DIR": str(folder / f"locks-{number}"),
                 "MARKS": str(self.marks),
                 "STEP_S": str(step_s),
                 "PYTHONPATH": str(ROOT),
+                **(cards.environment if cards else {}),
             }
-            node = self._cluster.add_node(num_cpus=1, env_vars=variables)
+            gpus = {"num_gpus": 1} if cards else {}
+            node = self._cluster.add_node(num_cpus=1, env_vars=variables, **gpus)
             self.nodes[node.node_id] = node
+            if cards:
+                cards.set(uuid=f"GPU-of-{number}", temperature=HEAT_C + number)
+                self.cards[node.node_id] = cards
         self.address = self._cluster.address
 
     def kill(self, name: str) -> None:
         """End a node at once, by the name that launches carry."""
         (node,) = [one for node_id, one in self.nodes.items() if node_id[:8] in name]
         self._cluster.remove_node(node, allow_graceful=False)
+
+    def number(self, name: str) -> int:
+        """Which of the nodes a name is of, in the order in which they were added."""
+        (found,) = [n for n, node_id in enumerate(self.nodes) if node_id[:8] in name]
+        return found
 
     def alive(self) -> list[int]:
         """The workload's processes that still run."""
@@ -78,6 +94,9 @@ class Nodes:
 
     def shutdown(self) -> None:
         self._cluster.shutdown()
+
+
+HEAT_C = 60  # of the first node's card; each next one's is a degree warmer
 
 
 def _runs(pid: int) -> bool:
@@ -92,15 +111,32 @@ def step_s() -> float:
     return 0.05
 
 
-@pytest.fixture
-def nodes(tmp_path: Path, step_s: float, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nodes]:
+@contextlib.contextmanager
+def cluster(
+    folder: Path, step_s: float, monkeypatch: pytest.MonkeyPatch, library: Path | None = None
+) -> Iterator[Nodes]:
     if importlib.util.find_spec("ray") is None:
         missing("Ray is not installed (pip install '.[ray]')")
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-    monkeypatch.setenv("MARKS", str(tmp_path / "marks"))
-    made = Nodes(tmp_path, step_s)
+    monkeypatch.setenv("MARKS", str(folder / "marks"))
+    made = Nodes(folder, step_s, library)
     yield made
     made.shutdown()
+
+
+@pytest.fixture
+def nodes(tmp_path: Path, step_s: float, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nodes]:
+    with cluster(tmp_path, step_s, monkeypatch) as made:
+        yield made
+
+
+@pytest.fixture
+def nodes_with_cards(
+    tmp_path: Path, step_s: float, nvml_library: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Nodes]:
+    """A card each, of which only its own node knows."""
+    with cluster(tmp_path, step_s, monkeypatch, nvml_library) as made:
+        yield made
 
 
 def on_ray(fork: Fork, nodes: Nodes, *names: str, **gate: Any) -> BenchRequest:
@@ -154,6 +190,54 @@ def test_a_node_that_dies_costs_one_block_and_the_run_completes(fork: Fork, node
         folder = (fork.runs / "run" / one.log).parent
         assert (folder / "result.json").is_file()
         assert one.exit == "lost" or (folder / "journal.jsonl").is_file()
+
+
+@on_a_cluster
+def test_each_launch_carries_the_telemetry_of_its_own_node_and_a_lost_one_of_none(
+    fork: Fork, nodes_with_cards: Nodes
+) -> None:
+    nodes = nodes_with_cards
+    killed: list[str] = []
+
+    def say(line: str) -> None:
+        fork.said.append(line)
+        if " block " in line and ": " in line and not killed and "lost" not in line:
+            killed.append(line.partition(":")[0])
+            nodes.kill(killed[0])
+
+    run = measure(on_ray(fork, nodes, "a", "b", "c"), stop=threading.Event(), on_progress=say)
+
+    assert run.complete, run.stopped_because
+    assert len({one.node for one in run.launches}) == 3
+    for one in run.launches:
+        if one.exit == "lost":
+            assert one.node == killed[0]
+            assert (one.telemetry, one.host, one.telemetry_problem) == ((), None, "")
+            continue
+        assert one.telemetry_problem == ""
+        (card,) = one.telemetry
+        assert card.temperature_max_c == HEAT_C + nodes.number(one.node)
+        assert card.readings >= 2
+        assert one.host is not None
+        lines = (fork.runs / "run" / one.log).parent / "telemetry.jsonl"
+        assert '"kind":"end"' in lines.read_text()
+    assert [one.exit for one in run.launches].count("lost") == 1
+
+
+@on_a_cluster
+def test_a_throttle_on_one_node_voids_blocks_of_that_node_only(
+    fork: Fork, nodes_with_cards: Nodes
+) -> None:
+    nodes = nodes_with_cards
+    hot_id, hot = next(iter(nodes.cards.items()))
+    hot.set(reasons=HW_THERMAL)
+
+    run = measure(on_ray(fork, nodes, "a"), stop=threading.Event(), on_progress=fork.said.append)
+
+    reasons = {one.node: one.telemetry[0].throttle_reasons for one in run.launches if one.telemetry}
+    assert any(hot_id[:8] not in name for name in reasons)
+    for name, found in reasons.items():
+        assert found == (("hw_thermal_slowdown",) if hot_id[:8] in name else ())
 
 
 @on_a_cluster

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from rich.console import Console
@@ -12,7 +12,14 @@ from ciwm.config import GateConfig
 from ciwm.policy import decide
 from ciwm.policy.rank_figures import rank_figures
 from ciwm.records import Samples
-from ciwm.records.ranks import CollectiveSeries, RankSamples, ScalingGroup, ScalingPoint
+from ciwm.records.ranks import (
+    CollectiveSeries,
+    CommunicationProfile,
+    RankCommunication,
+    RankSamples,
+    ScalingGroup,
+    ScalingPoint,
+)
 from ciwm.report.detail import FULL
 from ciwm.report.ranks import rank_markdown, rank_text
 from ciwm.report.verdict_text import show_verdict
@@ -177,3 +184,45 @@ def test_times_that_are_no_times_give_no_figures(time: float) -> None:
 
 def test_a_run_of_single_processes_says_nothing_of_devices() -> None:
     assert decide(RunBuilder().blocks(1, 3, 3).run(), GATE).devices is None
+
+
+def profile(side: str, *ranks: tuple[float, float, float], problem: str = "") -> Any:
+    """Step, communication in all and exposed of each rank, in seconds."""
+    return CommunicationProfile.model_validate(
+        {
+            "series": "decode/b1",
+            "workload": "decode",
+            "side": side,
+            "problem": problem,
+            "ranks": tuple(
+                RankCommunication(rank=n, steps=3, step_s=step, total_s=in_all, exposed_s=exposed)
+                for n, (step, in_all, exposed) in enumerate(ranks)
+            ),
+        }
+    )
+
+
+def test_communication_is_that_of_the_rank_which_waits_for_nobody() -> None:
+    run = RunBuilder([series()]).blocks(1, 2, 2).run()
+    profiles = (
+        profile("base", (0.1, 0.07, 0.06), (0.1, 0.04, 0.02)),  # they take 0.04 and 0.08 themselves
+        profile("head", problem="the budget was spent"),
+    )
+
+    figures = rank_figures(run.model_copy(update={"communication": profiles}))
+
+    assert figures is not None
+    base, head = figures.communication
+    assert (base.slowest_rank, base.ranks, base.step_s) == (1, 2, 0.1)
+    assert [base.exposed_pct, base.total_pct] == pytest.approx([20, 40])
+    assert [base.most_exposed_pct, base.most_total_pct] == pytest.approx([60, 70])
+    assert (head.slowest_rank, head.exposed_pct) == (None, None)
+    (text,) = rank_text(figures)
+    assert "20.0 % 40.0 % 1 of 2 60.0 % exposed, 70.0 %" in " ".join(text.split())
+    assert "not measured: the budget was spent" in text
+
+
+@pytest.mark.parametrize(("total_s", "exposed_s"), [(0.2, 0.1), (0.05, 0.06)])
+def test_parts_of_a_step_are_no_longer_than_the_whole(total_s: float, exposed_s: float) -> None:
+    with pytest.raises(ValueError, match="is a part of"):
+        profile("base", (0.1, total_s, exposed_s))
