@@ -25,11 +25,25 @@ _BY_KEYWORD = {"pydantic.BaseModel"}
 _MAKERS = {"dataclass", "define", "frozen", "attrs", "mutable"}
 
 
+# decorators that leave the arguments of a call as they are; any other may take its own
+_TRANSPARENT = {
+    "staticmethod", "classmethod", "abstractmethod", "override", "overload", "final", "wraps",
+    "cache", "lru_cache", "contextmanager", "asynccontextmanager", "deprecated", "no_grad",
+    "inference_mode", "property", "cached_property", "typing",
+}  # fmt: skip
+
+
 class Callee:
     """What a call reaches, and the signatures that branches give it, self left out."""
 
     def __init__(self, found: Found, module: str, name: str, signatures: list[Signature]) -> None:
         self.found, self.module, self.name, self.signatures = found, module, name, signatures
+
+    def wrappers(self, world: World) -> set[str]:
+        """Decorators between a call and the function, which may take other arguments than it."""
+        rows = (r for r in world.rows(self.module, self.name) if r.kind == "function")
+        marks = {mark for row in rows for mark in row.marks}
+        return {mark for mark in marks if mark.rpartition(".")[2] not in _TRANSPARENT}
 
     @property
     def dotted(self) -> str:

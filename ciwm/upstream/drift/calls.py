@@ -46,7 +46,8 @@ def _compared(worlds: Worlds, use: Use, path: str) -> list[Change]:
         return []
     failures = [bound(b, use.shape) for b in new.signatures]
     if all(isinstance(failure, str) for failure in failures):
-        return [_unbound(change, str(failures[0]), new.signatures[0])]
+        wrappers = new.wrappers(after) - old.wrappers(before)
+        return [_unbound(change, str(failures[0]), new.signatures[0], sorted(wrappers))]
     if len(pairs) != 1:
         return []
     return _meaning(change, pairs[0], use.shape)
@@ -57,9 +58,16 @@ def _line(worlds: Worlds, called: Callee, *, newer: bool) -> int:
     return rows[0].line if rows else 1
 
 
-def _unbound(change: Change, reason: str, signature: Signature) -> Change:
+def _unbound(change: Change, reason: str, signature: Signature, wrappers: Sequence[str]) -> Change:
+    """Sure, unless a decorator that is new may give or take arguments itself."""
     shown = written(signature)
-    return change._replace(detail=reason, mend=f"call it as ({shown})")
+    if not wrappers:
+        return change._replace(detail=reason, mend=f"call it as ({shown})")
+    return change._replace(
+        severity="soft",
+        detail=f"{reason}, unless @{wrappers[0]}, which is new, sees to it",
+        mend=f"call it as ({shown}), or as @{wrappers[0]} wants it",
+    )
 
 
 def _meaning(

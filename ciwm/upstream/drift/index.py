@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ciwm.errors import UsageError
 from ciwm.upstream.drift.parsing import UnparsedError, parsed
 from ciwm.upstream.drift.summary import summary_of
-from ciwm.upstream.drift.symbols import EMPTY, Summary
+from ciwm.upstream.drift.symbols import COMPILED, EMPTY, Summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ciwm.upstream.drift.tree import Tree
 
 UNREAD = "the contents are missing, damaged or too large"
+_COMPILED = (".pyx", ".so", ".pyd")
 _NEVER_A_PACKAGE = {"tests", "test", "docs", "doc", "examples", "benchmarks", "tools", "scripts"}
 
 
@@ -48,7 +49,7 @@ class Blobs:
             self.unparsed[blob] = UNREAD
             return
         try:
-            self.summaries[blob] = summary_of(parsed(content))
+            self.summaries[blob] = summary_of(parsed(content), content)
         except (UnparsedError, RecursionError) as error:
             self.unparsed[blob] = str(error) or "nested too deep"
 
@@ -71,7 +72,9 @@ class Index:
     def summary(self, module: str) -> Summary | None:
         """What a module defines; None when its file does not parse."""
         entry = self.modules[module]
-        return EMPTY if not entry.path else self.blobs.summaries.get(entry.blob)
+        if not entry.path:
+            return EMPTY if entry.package else COMPILED
+        return self.blobs.summaries.get(entry.blob)
 
     @property
     def unparsed(self) -> dict[str, str]:
@@ -102,11 +105,19 @@ def build_index(tree: Tree, folders: Mapping[str, str], blobs: Blobs) -> Index:
 
 
 def package_modules(files: Mapping[str, str], package: str, folder: str) -> dict[str, Module]:
-    """Modules below a folder; folders without __init__ are modules too (namespace packages)."""
+    """Modules below a folder; folders without __init__ are modules too (namespace packages).
+
+    One that is compiled has no path to read, unless there is a stub for it.
+    """
     found: dict[str, Module] = {}
     for path, blob in files.items():
         stem, extension = posixpath.splitext(path)
-        if extension not in (".py", ".pyi") or not path.startswith(f"{folder}/"):
+        if not path.startswith(f"{folder}/"):
+            continue
+        if extension in _COMPILED:
+            name = _compiled_name(path, package, folder)
+            found.setdefault(name, Module(name, "", "", package=False))
+        if extension not in (".py", ".pyi"):
             continue
         name = ".".join([package, *stem[len(folder) + 1 :].split("/")])
         is_package = name.endswith(".__init__")
@@ -117,6 +128,13 @@ def package_modules(files: Mapping[str, str], package: str, folder: str) -> dict
             name = name.rpartition(".")[0]
             found.setdefault(name, Module(name, "", "", package=True))
     return found
+
+
+def _compiled_name(path: str, package: str, folder: str) -> str:
+    """`_C.abi3.so` is imported as _C."""
+    above, base = posixpath.split(path[len(folder) + 1 :])
+    parts = [package, *above.split("/"), base.partition(".")[0]]
+    return ".".join(part for part in parts if part)
 
 
 def package_folders(

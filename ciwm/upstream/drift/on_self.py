@@ -28,7 +28,7 @@ def self_targets(body: Iterable[ast.stmt], name: str) -> Iterator[SelfTarget]:
     waiting = list(body)[::-1]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, FunctionNode | ast.ClassDef):
+        if isinstance(node, ast.ClassDef) or _hides(node, name):
             continue
         if isinstance(node, ast.Expr) and (named := _set_by_call(node.value, name)):
             yield SelfTarget(named, node.lineno)
@@ -49,10 +49,25 @@ def _of_self(
     node: ast.stmt, target: ast.expr, value: ast.expr | None, name: str
 ) -> Iterator[SelfTarget]:
     annotation = node.annotation if isinstance(node, ast.AnnAssign) else None
-    for each in target.elts if isinstance(target, ast.Tuple | ast.List) else (target,):
-        if isinstance(each, ast.Attribute) and dotted(each.value) == name:
-            whole = value if each is target else None
-            yield SelfTarget(each.attr, node.lineno, annotation, whole)
+    for part in parts_of(target):
+        yield from _of_self(node, part, None, name)
+    if isinstance(target, ast.Attribute) and dotted(target.value) == name:
+        yield SelfTarget(target.attr, node.lineno, annotation, value)
+
+
+def parts_of(target: ast.expr) -> list[ast.expr]:
+    """The targets in a tuple or behind a star; none for a plain one."""
+    if isinstance(target, ast.Starred):
+        return [target.value]
+    return target.elts if isinstance(target, ast.Tuple | ast.List) else []
+
+
+def _hides(node: ast.stmt, name: str) -> bool:
+    """Whether a function within has a parameter of the name, which then is not the outer one."""
+    if not isinstance(node, FunctionNode):
+        return False
+    given = node.args
+    return any(a.arg == name for a in (*given.posonlyargs, *given.args, *given.kwonlyargs))
 
 
 def _inner(node: ast.stmt) -> list[ast.stmt]:
@@ -67,13 +82,18 @@ def _inner(node: ast.stmt) -> list[ast.stmt]:
 
 
 def bound_by_blocks(node: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None]]:
-    """What a for or a with statement binds, with the value where it is one."""
+    """What a for, with or match statement binds, with the value where it is one."""
     if isinstance(node, ast.For | ast.AsyncFor):
         yield node.target, None
     elif isinstance(node, ast.With | ast.AsyncWith):
         for item in node.items:
             if item.optional_vars is not None:
                 yield item.optional_vars, None  # __enter__ may give anything
+    elif isinstance(node, ast.Match):
+        for each in (part for case in node.cases for part in ast.walk(case.pattern)):
+            bound = each.rest if isinstance(each, ast.MatchMapping) else getattr(each, "name", None)
+            if bound:
+                yield ast.Name(bound), None
 
 
 def _set_by_call(call: ast.expr, name: str) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 CALLED = "()"
 SUPER = "<super>"
 ON_DEMAND = "a module that makes names on demand"
+RUNNING = "what is set under a computed name, or on a copy"
 
 
 class Hop(NamedTuple):

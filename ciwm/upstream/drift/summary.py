@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from ciwm.upstream.drift.on_self import FunctionNode, bound_by_blocks, self_targets
+from ciwm.upstream.drift.on_self import FunctionNode, bound_by_blocks, parts_of, self_targets
 from ciwm.upstream.drift.parsing import as_written, class_named, dotted
 from ciwm.upstream.drift.symbols import (
     KEYWORD_ONLY,
@@ -19,6 +19,7 @@ from ciwm.upstream.drift.symbols import (
     Summary,
     Symbol,
 )
+from ciwm.upstream.drift.unsure import unsure_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,11 +29,11 @@ _FIELD_MAKERS = {"field", "Field", "attrib", "ib"}
 _ON_DEMAND_AT_MOST = 5_000
 
 
-def summary_of(tree: ast.Module) -> Summary:
+def summary_of(tree: ast.Module, content: bytes) -> Summary:
     """What a file defines at module and class level, and what its methods set on self."""
     reader = SummaryReader()
     reader.block(tree.body, "", ())
-    return reader.summary(tree)
+    return reader.summary(tree)._replace(unsure=unsure_names(tree, content))
 
 
 class SummaryReader:
@@ -142,9 +143,11 @@ class SummaryReader:
     def _attribute(
         self, target: ast.expr, node: ast.stmt, scope: str, marks: tuple[str, ...]
     ) -> None:
-        if isinstance(target, ast.Tuple | ast.List):
-            for part in target.elts:
-                self._attribute(part, node, scope, marks)
+        for part in parts_of(target):
+            self._attribute(part, node, scope, marks)
+        if isinstance(target, ast.Attribute) and dotted(target.value) in self.names and not scope:
+            name = ast.Name(target.attr)  # `Class.name = ...` after the class
+            self._attribute(name, node, f"{dotted(target.value)}.", marks)
         if not isinstance(target, ast.Name) or isinstance(node, ast.AugAssign):
             return
         annotation = node.annotation if isinstance(node, ast.AnnAssign) else None

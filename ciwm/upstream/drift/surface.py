@@ -60,7 +60,7 @@ def _read_file(
         return
     try:
         tree = parsed(content)
-        summary = surface.index.blobs.summaries.setdefault(module.blob, summary_of(tree))
+        summary = surface.index.blobs.summaries.setdefault(module.blob, summary_of(tree, content))
         found = Collector(module, summary, tops).file(tree)
     except UnparsedError as error:
         surface.unparsed[module.path] = str(error)

@@ -6,7 +6,11 @@ revision, have the same summary.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 POSITIONAL_ONLY, POSITIONAL, VAR_POSITIONAL, KEYWORD_ONLY, VAR_KEYWORD = range(5)
 
@@ -50,30 +54,34 @@ class Summary(NamedTuple):
     """One file: definitions by qualified name, star imports, `__all__`, names given on demand.
 
     `on_demand` is None without a module `__getattr__`, else the strings it may answer to.
+    `unsure` are names that a class (or the module: "") may get while it runs; see unsure.py.
     """
 
     names: dict[str, tuple[Symbol, ...]]
     stars: tuple[str, ...] = ()
     exported: tuple[str, ...] | None = None
     on_demand: tuple[str, ...] | None = None
+    unsure: Mapping[str, tuple[str, ...]] = MappingProxyType({})
 
 
 EMPTY = Summary({})
+COMPILED = Summary({}, unsure={"": ("*",)})  # what it has, only the compiler knows
 
 
 def to_data(summary: Summary) -> list[object]:
     """A summary as what JSON can hold."""
-    return list(summary)
+    return [*summary[:-1], dict(summary.unsure)]
 
 
 def from_data(data: list[object]) -> Summary:
     """The summary that `to_data` took apart."""
-    names, stars, exported, on_demand = data
+    names, stars, exported, on_demand, unsure = data
     return Summary(
         {name: tuple(_symbol(row) for row in rows) for name, rows in names.items()},  # type: ignore[attr-defined]
         tuple(stars),  # type: ignore[arg-type]
         None if exported is None else tuple(exported),  # type: ignore[arg-type]
         None if on_demand is None else tuple(on_demand),  # type: ignore[arg-type]
+        {owner: tuple(found) for owner, found in unsure.items()},  # type: ignore[attr-defined]
     )
 
 

@@ -6,9 +6,11 @@ import builtins
 from typing import TYPE_CHECKING
 
 from ciwm.upstream.drift.mro import c3
+from ciwm.upstream.drift.on_demand import why_unseen
 from ciwm.upstream.drift.outcome import (
     CALLED,
     ON_DEMAND,
+    RUNNING,
     SUPER,
     External,
     Found,
@@ -17,6 +19,7 @@ from ciwm.upstream.drift.outcome import (
     Outcome,
     Unseen,
 )
+from ciwm.upstream.drift.unsure import may_have
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -103,6 +106,9 @@ class World:
         summary = self.summary(module)
         if summary is None:
             return Unseen("a file that does not parse", module)
+        if (module, name) in self._busy and self.entry(inner := f"{module}.{name}"):
+            # `from . import x` in a package's __init__: the submodule itself
+            return Found("module", inner, "", None, (*hops, Hop(inner, "", 1)))
         if (module, name) in self._busy or len(hops) > _DEEPEST:
             return _LOOPED
         self._busy.add((module, name))
@@ -128,8 +134,8 @@ class World:
             rows = list(summary.names["__getattr__"])
             hop = Hop(module, name, rows[0].line)
             return Found("value", module, name, None, (*hops, hop))
-        if lazy:
-            return Unseen(ON_DEMAND, module)
+        if lazy or may_have(summary.unsure, "", name):
+            return Unseen(ON_DEMAND if lazy else RUNNING, module)
         unsure = next((o for o in outcomes if not isinstance(o, Missing)), None)
         return unsure or Missing(module, "", name, hops)
 
@@ -255,8 +261,8 @@ class World:
                 return outcome._replace(kind=kind or outcome.kind, receiver=cls)
         if name in _OBJECT_HAS:
             return Unseen("an attribute every object has")
-        if any(module and self.rows(module, f"{o}.__getattr__") for module, o in order):
-            return Unseen("a class that makes attributes on demand", found.module)
+        if why := why_unseen(self, order, found.kind, name):
+            return Unseen(why, found.module)
         opaque = tuple(o for module, o in order if not module)
         return Missing(found.module, found.name, name, found.hops, opaque)
 

@@ -150,3 +150,29 @@ def test_a_torch_module_is_called_by_its_forward(bed: Bed) -> None:
     )
     found = drifted(bed, {"a.py": old}, {"a.py": old.replace("x, meta", "x")}, plugin)
     assert [(f.kind, f.use) for f in found] == [("call no longer binds", "plug/code.py:6")]
+
+
+def test_a_decorator_that_is_new_may_give_the_argument_that_is_new(bed: Bed) -> None:
+    old = {"a.py": "def run(x): pass\n"}
+    new = {"a.py": "import click\n@click.pass_context\ndef run(context, x): pass\n"}
+    [found] = drifted(bed, old, new, "from engine.a import run\nrun(1)\n")
+    assert (found.kind, found.severity) == ("call no longer binds", "soft")
+    assert found.detail == (
+        "missing a required argument: 'x', unless @click.pass_context, which is new, sees to it"
+    )
+
+
+@pytest.mark.parametrize("decorator", ["functools.lru_cache(maxsize=None)", "torch.no_grad()"])
+def test_a_decorator_that_passes_arguments_on_excuses_nothing(bed: Bed, decorator: str) -> None:
+    new = {"a.py": f"import functools, torch\n@{decorator}\ndef run(x, y): pass\n"}
+    [found] = drifted(
+        bed, {"a.py": "def run(x): pass\n"}, new, "from engine.a import run\nrun(1)\n"
+    )
+    assert (found.kind, found.severity) == ("call no longer binds", "hard")
+
+
+def test_a_decorator_that_was_there_before_excuses_nothing(bed: Bed) -> None:
+    sources = (f"@wrapped\ndef run({given}): pass\n" for given in ("x", "x, y"))
+    old, new = ({"a.py": f"def wrapped(f): return f\n{source}"} for source in sources)
+    [found] = drifted(bed, old, new, "from engine.a import run\nrun(1)\n")
+    assert (found.kind, found.severity) == ("call no longer binds", "hard")

@@ -202,3 +202,21 @@ def test_nothing_is_said_of_what_the_pin_did_not_have_either(bed: Bed) -> None:
     assert report.drift == ()
     spots = {spot.what: spot for spot in report.unseen}
     assert spots["imports that the pin does not have either"].examples == ("plug/code.py:1",)
+
+
+@pytest.mark.parametrize(
+    "init", ["from . import a\n", "from engine import a\n", "from . import a as a\n"]
+)
+def test_a_package_that_imports_its_own_module_hides_nothing_of_it(bed: Bed, init: str) -> None:
+    old = {"__init__.py": init, "a.py": f"{FUNCTION}def kept(): pass\n"}
+    plugin = "import engine.a\nfrom engine.a import kept, run\nengine.a.run(1)\n"
+    [found] = drifted(bed, old, {"a.py": "def kept(): pass\n"}, plugin)
+    assert (found.kind, found.severity, found.symbol) == ("removed", "hard", "engine.a.run")
+    assert found.uses == ("plug/code.py:2", "plug/code.py:3")
+
+
+def test_a_function_named_like_its_module_is_what_the_package_has(bed: Bed) -> None:
+    old = {"__init__.py": "from .run import run\n", "run.py": FUNCTION}
+    new = {"run.py": "def run(x, y):\n    return x\n"}
+    [found] = drifted(bed, old, new, "import engine\nengine.run(1)\n")
+    assert (found.kind, found.symbol) == ("call no longer binds", "engine.run.run")

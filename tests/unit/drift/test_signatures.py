@@ -107,7 +107,7 @@ def test_what_methods_set_on_self_belongs_to_the_class() -> None:
         "        setattr(self, 'named', 1)\n"
         "        other.not_ours = 1\n"
     )
-    names = summary_of(ast.parse(source)).names
+    names = summary_of(ast.parse(source), source.encode()).names
     found = {name.removeprefix("A."): rows[0].type for name, rows in names.items() if "." in name}
     assert found == {
         "__init__": "",
