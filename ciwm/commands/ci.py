@@ -146,6 +146,7 @@ def _told(asked: Asked, event: Event | None, runner: Runner, stop: threading.Eve
     from ciwm.story.job import Job, bump_of  # noqa: PLC0415
     from ciwm.story.story import Story  # noqa: PLC0415
     from ciwm.story.telling import tell  # noqa: PLC0415
+    from ciwm.unforeseen import unforeseen  # noqa: PLC0415
 
     if event is not None and _is_deletion(event, asked):
         return _nothing(event)
@@ -156,6 +157,10 @@ def _told(asked: Asked, event: Event | None, runner: Runner, stop: threading.Eve
         if event is None and not isinstance(error, ConfigError):
             raise
         return _not_begun(error, event, asked)
+    except Exception as error:
+        if event is None:
+            raise
+        return _not_begun(unforeseen(error), event, asked)  # the check has to end
 
     @contextmanager
     def fold(title: str) -> Iterator[None]:

@@ -28,9 +28,19 @@ _TOLD = ("base", "head", "builds", "coverage", "trends")  # as they were claimed
 def received(handed: Handed, origin: Origin) -> BumpReport:
     """The report with everything that decides found anew; the rest are claims, told as such.
 
-    Raises UsageError for samples that cannot be judged, ConfigError where the base's policy cannot
-    be read.
+    Raises UsageError for what cannot be judged, ConfigError where the base's policy cannot be read.
     """
+    try:
+        return _received(handed, origin)
+    except CiwmError:
+        raise
+    except Exception as error:  # a stranger chose the figures, and a crash leaves the check pending
+        raise UsageError(
+            f"the figures of the artifact cannot be judged: {type(error).__name__}"
+        ) from error
+
+
+def _received(handed: Handed, origin: Origin) -> BumpReport:
     claims, config = handed.report, origin.config
     now = datetime.now(timezone.utc)
     waivers = Waivers(origin.waivers, now.date())
@@ -97,12 +107,7 @@ def _judged(handed: Handed, config: Config, waivers: Waivers) -> Verdict | None:
         return of_builds(builds, config.gate, known) if whole else None
     declared = family(config.workload, config.gate)
     run = replanned(handed.run, declared, config.gate)
-    try:
-        return decide(run, config.gate, waivers=known)
-    except (ArithmeticError, ValueError) as error:
-        raise UsageError(
-            f"the figures of run/run.json cannot be judged: {type(error).__name__}"
-        ) from error
+    return decide(run, config.gate, waivers=known)
 
 
 def _sync_judged(claimed: SyncReport | None, config: Config) -> SyncReport | None:

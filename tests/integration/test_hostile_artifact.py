@@ -14,7 +14,7 @@ import pytest
 from pydantic import ValidationError
 
 from ciwm.records import Run
-from tests.records_examples import bump, failed_build, partial_sync, sync, verdict
+from tests.records_examples import bump, failed_build, partial_sync, pulls, sync, verdict
 from tests.runs import RunBuilder, build, series
 from tests.safe_markdown import check_safe
 from tests.trusted_half import (
@@ -208,6 +208,15 @@ FILES: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
             REPORT, RunBuilder(family=[series(f"s{number}") for number in range(2_001)]).run()
         ),
         "plans more than 2,000 series",
+    ),
+    "a share of 1e308": (
+        lambda: packed(
+            claimed(sync=sync(pulls=pulls()))
+            .to_json()
+            .replace('"value": 0.7125', '"value": 1e308'),
+            measured(),
+        ),
+        "the figures of the artifact cannot be judged",
     ),
     "figures beyond floating point": (
         lambda: packed(

@@ -221,6 +221,18 @@ def test_reading_goes_on_after_a_moments_outage(post: Poster, github: GitHubBed,
     assert post().problems == ()
 
 
+@pytest.mark.parametrize("path", ["/check-runs$", "/comments$", "/check-runs", "/comments"])
+def test_a_page_that_is_not_githubs_is_a_warning_and_the_rest_is_posted(
+    post: Poster, github: GitHubBed, path: str
+) -> None:
+    github.misbehave("another_page", times=9, path=path, method="POST" if "$" in path else "GET")
+    published = post()
+    (problem,) = published.problems
+    assert "the answer is not GitHub's" in problem.message
+    assert len(published.posted) == 1
+    assert published.command is not None
+
+
 @pytest.mark.parametrize("kind", ["secondary_limit", "too_many_requests"])
 def test_a_short_rate_limit_is_waited_for(post: Poster, github: GitHubBed, kind: str) -> None:
     github.misbehave(kind, method="POST", path="/comments$", seconds=1)  # type: ignore[arg-type]

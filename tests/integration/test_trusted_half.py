@@ -300,6 +300,20 @@ def test_a_token_that_may_not_read_artifacts_is_told_the_permission(
     assert pair.check["conclusion"] == "failure"
 
 
+@pytest.mark.parametrize("path", ["graphql", "/approvals", "/artifacts", "/zip"])
+def test_an_outage_before_anything_is_known_tells_the_command_that_does_it_again(
+    half: Half, github: GitHubBed, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    pair = half().leaves(packed(run=measured()))
+    pair.environment.setenv("GITHUB_RUN_ID", "77")
+    github.misbehave("bad_credentials", path=path)
+    assert pair() == 4
+    again = f"gh run rerun 77 --repo {github.repository}"
+    assert f"to post it again from what the run left: {again}" in capsys.readouterr().err
+    assert pair() == 0
+    assert pair.check["conclusion"] == "neutral"
+
+
 def test_what_could_not_be_posted_is_kept_with_the_command_for_later(
     half: Half, github: GitHubBed, capsys: pytest.CaptureFixture[str]
 ) -> None:
