@@ -52,6 +52,8 @@ class Poster:
 
     def post_file(self, path: Path) -> tuple[Delivery, ...]:
         """Post what lies at a path."""
+        if self.origin.undecided:
+            return (self._undecided(),)
         return (self._post(KEY, lambda: handed_in(path)),)
 
     def post_run(self, run: WorkflowRun) -> tuple[Delivery, ...]:
@@ -61,6 +63,8 @@ class Poster:
         """
         if run.conclusion == "skipped":
             return (self._tell_skipped(),)
+        if self.origin.undecided:
+            return (self._undecided(),)
         try:
             found = list(handed_by(self.github, self.origin.repository, run.id))
         except CiwmError as error:
@@ -68,6 +72,11 @@ class Poster:
                 return ()
             return (self._post(KEY, _raise(error)),)
         return tuple(self._post(key, take) for key, take in found)
+
+    def _undecided(self) -> Delivery:
+        """A check that ends with why; no pull request has a comment of it."""
+        mend = "close all but one of them, and run its checks again"
+        return self._post(KEY, _raise(UsageError(self.origin.undecided, mend)))
 
     def _posted_by_itself(self) -> bool:
         """Whether a check of ours on the commit links to the very run."""

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from ciwm.github.values import Comment
     from ciwm.records import BumpReport
     from tests.github_bed.bed import GitHubBed, Pull
 
@@ -146,6 +147,23 @@ def test_a_marker_that_does_not_begin_our_comment_is_not_ours_to_edit(
     github.comment(post.pull.number, quoted, login="github-actions[bot]")
     post("real")
     assert post.bodies == [quoted, body("real")]
+
+
+def test_a_comment_that_is_deleted_meanwhile_is_made_anew(
+    post: Poster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post("one")
+    listed = GitHub.comments
+
+    def then_deleted(hub: GitHub, repository: str, number: int) -> tuple[Comment, ...]:
+        found = listed(hub, repository, number)
+        for one in found:
+            hub.delete_comment(repository, number, one.id)
+        return found
+
+    monkeypatch.setattr(GitHub, "comments", then_deleted)
+    assert post("two").problems == ()
+    assert post.bodies == [body("two")]
 
 
 def test_two_keys_have_two_comments_and_two_checks(post: Poster, github: GitHubBed) -> None:

@@ -252,6 +252,7 @@ def test_a_push_is_judged_by_the_policy_of_its_parent_and_has_no_comment(
         ({"head_repository": None}, "there is no pull request"),
         ({"head_branch": "gone"}, "no open pull request comes from gone"),
         ({"event": "push", "head_repository": {"full_name": "mallory/x"}}, "another repository"),
+        ({"event": "issue_comment"}, "anybody can begin a run for issue_comment"),
     ],
 )
 def test_a_run_that_belongs_to_no_open_pull_request_is_posted_nowhere(
@@ -266,6 +267,22 @@ def test_a_run_that_belongs_to_no_open_pull_request_is_posted_nowhere(
     assert pair() == 0
     assert told in capsys.readouterr().err
     assert github.comments(pair.pull.number) == github.checks(pair.pull.head_sha) == []
+
+
+def test_of_two_pull_requests_with_one_head_neither_is_left_pending(
+    half: Half, github: GitHubBed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pair = half().leaves(packed(run=measured()))
+    github.branch("release")
+    second = {"title": "Again", "head": "contributor:feature", "base": "release", "body": ""}
+    path = f"/repos/{github.repository}/pulls"
+    other = github.proxy.emulator.json("POST", path, second)["number"]
+    assert pair() == 2
+    told = f"#{pair.pull.number} and #{other} have the same head"
+    assert told in capsys.readouterr().err
+    assert pair.check["conclusion"] == "failure"
+    assert "close all but one" in pair.check["output"]["summary"]
+    assert github.comments(pair.pull.number) == github.comments(other) == []
 
 
 @pytest.mark.parametrize("option", [["--pull-request", "1"], ["--sha", "a" * 40]])
