@@ -211,7 +211,7 @@ def _publish(
 ) -> bool:
     """Post the report where the event wants it; whether nothing was left unposted."""
     from ciwm.github import connect_from  # noqa: PLC0415
-    from ciwm.publish import KEY, Target, Texts, publish  # noqa: PLC0415
+    from ciwm.publish import KEY, Target, Texts, publish, still_current  # noqa: PLC0415
     from ciwm.report.bump_markdown import comment_markdown, summary_markdown  # noqa: PLC0415
     from ciwm.report.remarks import remarks_of  # noqa: PLC0415
     from ciwm.story.saving import save  # noqa: PLC0415
@@ -235,6 +235,7 @@ def _publish(
         refused = error  # a token or address that cannot be: what was measured is told all the same
     saved = directory / "report.json"
     with connection or nullcontext() as github:
+        target = still_current(github, target, runner)
         published = publish(
             report, texts, target, github, runner=runner, saved=saved, refused=refused
         )

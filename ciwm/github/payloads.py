@@ -40,6 +40,7 @@ def check_run_of(found: github.CheckRun.CheckRun) -> CheckRun:
         annotations_count=output.annotations_count or 0,
         url=found.html_url or "",
         details_url=found.details_url or "",
+        completed_at=found.completed_at,
     )
 
 

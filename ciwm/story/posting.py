@@ -18,6 +18,7 @@ from ciwm.story.unmeasured import nothing_to_compare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from datetime import datetime
     from pathlib import Path
 
     from ciwm.actions import Runner, WorkflowRun
@@ -66,9 +67,11 @@ class Poster:
         if self.origin.undecided:
             return (self._undecided(),)
         try:
-            found = list(handed_by(self.github, self.origin.repository, run.id))
+            # of an attempt that went well, jobs that went well before need not have run again
+            since = None if run.conclusion == "success" else run.again_at
+            found = list(handed_by(self.github, self.origin.repository, run.id, since))
         except CiwmError as error:
-            if self._posted_by_itself():
+            if self._posted_by_itself(run.again_at):
                 return ()
             return (self._post(KEY, _raise(error)),)
         return tuple(self._post(key, take) for key, take in found)
@@ -78,11 +81,16 @@ class Poster:
         mend = "close all but one of them, and run its checks again"
         return self._post(KEY, _raise(UsageError(self.origin.undecided, mend)))
 
-    def _posted_by_itself(self) -> bool:
-        """Whether a check of ours on the commit links to the very run."""
+    def _posted_by_itself(self, since: datetime | None) -> bool:
+        """Whether a check of ours on the commit links to the very run, of its last attempt."""
         runs = self.github.check_runs(self.origin.repository, self.origin.sha)
         ours = [run for run in runs if run.external_id.startswith(f"{NAME}:")]
-        return any(run.conclusion and run.details_url == self.origin.url for run in ours)
+        return any(
+            run.conclusion
+            and run.details_url == self.origin.url
+            and _since(run.completed_at, since)
+            for run in ours
+        )
 
     def _tell_skipped(self) -> Delivery:
         """A check that ends without an answer; what a comment said of another commit stays."""
@@ -113,24 +121,29 @@ class Poster:
 
 
 def handed_by(
-    github: GitHub, repository: str, run: int
+    github: GitHub, repository: str, run: int, since: datetime | None = None
 ) -> Iterator[tuple[str, Callable[[], Handed]]]:
     """The key of each artifact of ours that a run left, and how it is fetched and read.
 
-    Raises UsageError where there is none, or more than a run of ours leaves.
+    `since`: one made before is of an attempt that another followed, and does not count. Raises
+    UsageError where there is none, or more than a run of ours leaves.
     """
-    listed = artifacts(github, repository, run)
+    listed = [one for one in artifacts(github, repository, run) if _since(one.made_at, since)]
     keys = {one: _key(one.name) for one in listed}
     ours = [one for one in listed if keys[one]]
     if not ours:
         raise UsageError(
-            f"the run left no artifact named {NAME}",
+            f"the {'newest attempt of the ' if since else ''}run left no artifact named {NAME}",
             "its job was cancelled or failed before it had a report: see its log",
         )
     if len(ours) > ARTIFACTS_LIMIT:
         raise UsageError(f"the run left {len(ours)} artifacts; at most {ARTIFACTS_LIMIT} are")
     for one in ours:
         yield keys[one], partial(_fetched, github, repository, one)
+
+
+def _since(moment: datetime | None, since: datetime | None) -> bool:
+    return since is None or (moment is not None and moment >= since)
 
 
 def _fetched(github: GitHub, repository: str, artifact: Artifact) -> Handed:

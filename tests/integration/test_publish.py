@@ -553,6 +553,19 @@ def test_the_command_posts_where_the_report_says(
     assert len(post.bodies) == 1
 
 
+@pytest.mark.usefixtures("job")
+def test_a_report_of_a_commit_that_is_no_longer_the_head_leaves_the_comment_to_a_newer_run(
+    post: Poster, report_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = post.pull.head_sha
+    post.pull = post.bed.push(post.pull)
+    post("of the newer head")
+    assert run(["publish", str(report_file)]) == 0
+    assert post.bodies == [body("of the newer head")]
+    assert [check["status"] for check in post.bed.checks(old)] == ["completed"]
+    assert f"was pushed to since {old[:12]} was tested" in capsys.readouterr().err
+
+
 def test_the_command_prefers_ciwm_token_and_json_is_all_of_stdout(
     post: Poster,
     github: GitHubBed,

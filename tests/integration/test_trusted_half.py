@@ -169,6 +169,41 @@ def test_a_second_attempt_replaces_the_first(half: Half, github: GitHubBed) -> N
     assert len(github.comments(pair.pull.number)) == 1
 
 
+@pytest.mark.parametrize(
+    ("begun", "conclusion", "check"),
+    [
+        ("2025-12-31T23:59:59Z", "failure", "success"),  # made by this attempt
+        ("2026-01-01T00:00:01Z", "failure", "failure"),
+        ("2026-01-01T00:00:01Z", "cancelled", "failure"),
+        ("2026-01-01T00:00:01Z", "success", "success"),  # its job went well before
+    ],
+)
+def test_what_an_earlier_attempt_left_is_no_answer_of_one_that_died(
+    half: Half, begun: str, conclusion: str, check: str
+) -> None:
+    pair = half(from_fork=False).leaves(packed(run=measured()))
+    attempt = {"run_attempt": 2, "run_started_at": begun, "conclusion": conclusion}
+    pair.event["workflow_run"] |= attempt
+    assert pair() == (0 if check == "success" else 2)
+    assert pair.check["conclusion"] == check
+
+
+def test_a_check_of_an_earlier_attempt_does_not_speak_for_one_that_died(
+    half: Half, github: GitHubBed
+) -> None:
+    pair = half(from_fork=False)
+    check = Check("ciwm", pair.pull.head_sha, "ciwm:bump", "success", "t", "s", pair.url)
+    with connect(github.token, github.url) as hub:
+        hub.create_check(github.repository, check)
+    attempt = {"run_attempt": 2, "conclusion": "cancelled"}
+    pair.event["workflow_run"] |= attempt | {"run_started_at": "2020-01-01T00:00:00Z"}
+    assert pair() == 0
+    assert pair.check["conclusion"] == "success"
+    pair.event["workflow_run"] |= attempt | {"run_started_at": "2999-01-01T00:00:00Z"}
+    assert pair() == 2
+    assert pair.check["conclusion"] == "failure"
+
+
 def test_a_run_that_left_nothing_fails_the_check_instead_of_leaving_it_pending(
     half: Half, capsys: pytest.CaptureFixture[str]
 ) -> None:
