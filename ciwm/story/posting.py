@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ciwm.errors import CiwmError, UsageError
+from ciwm.errors import CiwmError, ConfigError, UsageError
 from ciwm.github import archive, artifacts
 from ciwm.publish import KEY, Target, Texts, publish
 from ciwm.publish.hostile import handed_in, handed_in_archive
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 NAME = "ciwm"  # of the artifact; `ciwm-LABEL` for each device of a matrix
 ARTIFACTS_LIMIT = 8
+_FOREIGN = "look at what the run left: it is not what ciwm writes"
+_UPDATE = "update ciwm"  # to read what a newer one wrote
 _LABELLED = re.compile(rf"{NAME}-([A-Za-z0-9][A-Za-z0-9._-]{{0,50}})")
 
 
@@ -73,13 +75,13 @@ class Poster:
         except CiwmError as error:
             if self._posted_by_itself(run.again_at):
                 return ()
-            return (self._post(KEY, _raise(error)),)
+            return (self._refuse(KEY, error),)
         return tuple(self._post(key, take) for key, take in found)
 
     def _undecided(self) -> Delivery:
         """A check that ends with why; no pull request has a comment of it."""
         mend = "close all but one of them, and run its checks again"
-        return self._post(KEY, _raise(UsageError(self.origin.undecided, mend)))
+        return self._refuse(KEY, UsageError(self.origin.undecided, mend))
 
     def _posted_by_itself(self, since: datetime | None) -> bool:
         """Whether a check of ours on the commit links to the very run, of its last attempt."""
@@ -108,12 +110,23 @@ class Poster:
     def _post(self, key: str, take: Callable[[], Handed]) -> Delivery:
         try:
             report = received(take(), self.origin)
-            texts, error = _texts(report), None
-        except CiwmError as refusal:
-            report, error = refused(refusal, self.origin), refusal
             texts = _texts(report)
-        target = Target(self.origin.repository, self.origin.pull_request, self.origin.sha, key)
-        return Delivery(key, self._publish(report, texts, target), error)
+        except ConfigError as error:  # the base's
+            return self._refuse(key, error)
+        except UsageError as error:
+            hint = error.hint if error.hint.startswith(_UPDATE) else _FOREIGN
+            return self._refuse(key, UsageError(error.message, hint))
+        except CiwmError as error:
+            return self._refuse(key, error)
+        return Delivery(key, self._publish(report, texts, self._target(key)), None)
+
+    def _refuse(self, key: str, error: CiwmError) -> Delivery:
+        """A check that fails and says why, so that none is left pending."""
+        report = refused(error, self.origin)
+        return Delivery(key, self._publish(report, _texts(report), self._target(key)), error)
+
+    def _target(self, key: str) -> Target:
+        return Target(self.origin.repository, self.origin.pull_request, self.origin.sha, key)
 
     def _publish(self, report: BumpReport, texts: Texts, target: Target) -> Published:
         saved = self.folder / f"{target.key}.json"
@@ -159,13 +172,6 @@ def _texts(report: BumpReport) -> Texts:
         raise UsageError(
             f"the figures of the report cannot be shown: {type(error).__name__}"
         ) from error
-
-
-def _raise(error: CiwmError) -> Callable[[], Handed]:
-    def raising() -> Handed:
-        raise error
-
-    return raising
 
 
 def _key(name: str) -> str:

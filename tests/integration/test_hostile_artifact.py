@@ -239,6 +239,8 @@ def refused(fork: TrustedHalf, told: str, capsys: pytest.CaptureFixture[str]) ->
     assert "Traceback" not in err
     assert fork.check["conclusion"] == "failure"
     assert "Nothing was compared for this pull request" in fork.comment
+    assert "nothing that it reported is shown" in fork.comment
+    assert "neutral" not in fork.comment
     check_safe(fork.comment, fork.url)
     check_safe(fork.summary, fork.url)
 

@@ -366,6 +366,39 @@ def test_an_outage_before_anything_is_known_tells_the_command_that_does_it_again
     assert pair.check["conclusion"] == "neutral"
 
 
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        ("outage", "**Next:** the token is wrong, revoked or expired"),
+        ("wrong base", "**Next:** did you mean threshold?"),
+        ("cancelled", "**Next:** its job was cancelled or failed before it had a report"),
+    ],
+)
+def test_a_fork_is_not_blamed_for_what_it_did_not_do(
+    half: Half, github: GitHubBed, what: str, told: str
+) -> None:
+    pair = half()
+    if what != "cancelled":
+        pair.leaves(packed(run=measured()))
+    if what == "outage":
+        github.misbehave("bad_credentials", path="/artifacts")
+    if what == "wrong base":
+        github.runs.write(pair.pull.base_sha, {"ciwm.toml": "[gate]\nthresold = 3\n"})
+    pair()
+    assert told in pair.comment
+    assert "not what ciwm writes" not in pair.comment
+    assert "neutral" not in pair.comment
+
+
+def test_a_benchmark_that_the_base_has_got_since_says_what_an_older_branch_does(
+    half: Half,
+) -> None:
+    newer = {"ciwm.toml": POLICY + POLICY.replace("decode", "prefill")}
+    pair = half(from_fork=False, policy=newer).leaves(packed(run=measured()))
+    assert pair() == 0
+    assert "bring the branch up to date where its base has it since" in pair.comment
+
+
 def test_what_could_not_be_posted_is_kept_with_the_command_for_later(
     half: Half, github: GitHubBed, capsys: pytest.CaptureFixture[str]
 ) -> None:
