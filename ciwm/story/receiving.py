@@ -80,7 +80,8 @@ def _received(handed: Handed, origin: Origin) -> BumpReport:
         trust=_compared(origin.trust, claims, verdict, found),
         closing=closings(waivers, verdict.series, ()) if verdict else (),
     )
-    return report.model_copy(update={"headline": _headline(report)})
+    links = {} if origin.trust.trusted else _unlinked(report)
+    return report.model_copy(update={"headline": _headline(report), **links})
 
 
 def refused(error: CiwmError, origin: Origin) -> BumpReport:
@@ -119,6 +120,17 @@ def _sync_judged(claimed: SyncReport | None, config: Config) -> SyncReport | Non
         return None
     path_class = path_classifier({"ignored": config.sync.hygiene.ignore})
     return judged(claimed, config.sync, lambda path: path_class(path) == "ignored")
+
+
+def _unlinked(report: BumpReport) -> dict[str, SyncReport]:
+    """The sync costs without addresses: no link of ours leads where a stranger wants it to."""
+    found = {}
+    for name, sync in (("sync", report.sync), ("sync_base", report.sync_base)):
+        if sync is not None and sync.conflicts is not None:
+            culprits = (one.model_copy(update={"url": None}) for one in sync.conflicts.culprits)
+            kept = sync.conflicts.model_copy(update={"culprits": tuple(culprits)})
+            found[name] = sync.model_copy(update={"conflicts": kept})
+    return found
 
 
 def _within_budget(sync: SyncReport) -> bool:

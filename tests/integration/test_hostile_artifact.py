@@ -14,6 +14,7 @@ import pytest
 from pydantic import ValidationError
 
 from ciwm.records import Run
+from ciwm.records.sync import Culprit
 from tests.records_examples import bump, failed_build, partial_sync, pulls, sync, verdict
 from tests.runs import RunBuilder, build, series
 from tests.safe_markdown import check_safe
@@ -433,6 +434,19 @@ def test_words_that_would_ping_link_or_break_out_are_shown_as_words(fork: Truste
     title = fork.check["output"]["title"]
     assert "\n" not in title
     assert not DIRECTIONS.search(title)
+
+
+def test_a_link_to_a_strangers_pull_request_is_no_link(fork: TrustedHalf) -> None:
+    lure = Culprit(sha="f" * 40, subject="x", pr=99, url="https://github.com/mallory/evil/pull/99")
+    conflicts = sync().conflicts
+    assert conflicts is not None
+    with_lure = sync(conflicts=conflicts.model_copy(update={"culprits": (lure,)}))
+    assert fork.leaves(packed(claimed(sync=with_lure), measured()))() == 0
+    assert "mallory" not in fork.comment
+    check_safe(fork.comment, fork.url)
+    fork.bed.runs.review(fork.run_id)
+    assert fork() == 0
+    assert "redirect.github.com/mallory/evil/pull/99" in fork.comment  # as a reviewer let it run
 
 
 def test_texts_of_many_megabytes_are_cut(fork: TrustedHalf) -> None:
