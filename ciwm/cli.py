@@ -7,15 +7,15 @@ import importlib
 import json
 import os
 import sys
-import tempfile
 import traceback
 from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from ciwm import __version__
-from ciwm.errors import BUG, ENVIRONMENT, INTERRUPTED, USAGE, CiwmError
+from ciwm.errors import ENVIRONMENT, INTERRUPTED, USAGE, CiwmError
 from ciwm.streams import guarded_streams, open_closed_streams
+from ciwm.unforeseen import unforeseen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,10 +39,6 @@ COMMANDS = {
     "waive": "accept a regression for a while: a ceiling, a reason, an issue, a last day",
     "sync-report": "what staying in sync with upstream costs",
 }
-
-
-# of what the system had no more: room, quota, memory, descriptors; or its disk failed
-_OUT_OF = {errno.ENOSPC, errno.EDQUOT, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.EIO}
 
 
 class LazyGroup(click.Group):
@@ -129,7 +125,8 @@ def _run(arguments: Sequence[str], *, as_json: bool, debug: bool) -> int:
     except (click.Abort, KeyboardInterrupt):
         return _fail("interrupted", "", INTERRUPTED, as_json=as_json, debug=debug)
     except Exception as error:  # noqa: BLE001  the last line of defence
-        return _unforeseen(error, as_json=as_json, debug=debug)
+        found = unforeseen(error)
+        return _fail(found.message, found.hint, found.exit_code, as_json=as_json, debug=debug)
     return result if isinstance(result, int) else 0
 
 
@@ -142,37 +139,6 @@ def _fail(message: str, hint: str, code: int, *, as_json: bool, debug: bool) -> 
     if hint:
         print(f"hint: {hint}", file=sys.stderr)
     return code
-
-
-def _unforeseen(error: Exception, *, as_json: bool, debug: bool) -> int:
-    """A file or a resource the system refuses is the environment's; the rest is a bug of ours."""
-    if not isinstance(error, OSError) or (error.filename is None and error.errno not in _OUT_OF):
-        return _bug(as_json=as_json, debug=debug)
-    where = f"{error.filename}: " if error.filename is not None else ""
-    message, hint = f"{where}{error.strerror or error}", "--debug shows where it was needed"
-    return _fail(message, hint, ENVIRONMENT, as_json=as_json, debug=debug)
-
-
-def _bug(*, as_json: bool, debug: bool) -> int:
-    last = str(sys.exc_info()[1]).splitlines()[:1]
-    return _fail(
-        f"this is a bug in ciwm: {type(sys.exc_info()[1]).__name__}: {''.join(last)}",
-        _kept_traceback(),
-        BUG,
-        as_json=as_json,
-        debug=debug,
-    )
-
-
-def _kept_traceback() -> str:
-    """Where the traceback is; on a full disk, how to see it."""
-    try:
-        handle, path = tempfile.mkstemp(prefix="ciwm-bug-", suffix=".log")
-        with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as log:
-            log.write(traceback.format_exc())
-    except OSError:
-        return "--debug shows the traceback; please report it"
-    return f"the traceback is in {path}; please report it"
 
 
 def main() -> NoReturn:

@@ -10,7 +10,8 @@ CiwmError
  |   |- DeviceError
  |   |- GitHubError
  |   `- StoreError
- `- IncomparableError   5  conditions make the comparison meaningless
+ |- IncomparableError   5  conditions make the comparison meaningless
+ `- BugError           70  what nobody foresaw
 
 A verdict is a result and never an exception. Raise low, catch once, in cli.py.
 """
@@ -86,3 +87,9 @@ class IncomparableError(CiwmError):
     """The two sides were not taken under comparable conditions."""
 
     exit_code = VOID
+
+
+class BugError(CiwmError):
+    """Something of ours broke; the hint says where the traceback is."""
+
+    exit_code = BUG

@@ -146,6 +146,7 @@ def _told(asked: Asked, event: Event | None, runner: Runner, stop: threading.Eve
     from ciwm.story.job import Job, bump_of  # noqa: PLC0415
     from ciwm.story.story import Story  # noqa: PLC0415
     from ciwm.story.telling import tell  # noqa: PLC0415
+    from ciwm.unforeseen import unforeseen  # noqa: PLC0415
 
     if event is not None and _is_deletion(event, asked):
         return _nothing(event)
@@ -156,6 +157,10 @@ def _told(asked: Asked, event: Event | None, runner: Runner, stop: threading.Eve
         if event is None and not isinstance(error, ConfigError):
             raise
         return _not_begun(error, event, asked)
+    except Exception as error:
+        if event is None:
+            raise
+        return _not_begun(unforeseen(error), event, asked)  # the check has to end
 
     @contextmanager
     def fold(title: str) -> Iterator[None]:
@@ -206,7 +211,7 @@ def _publish(
 ) -> bool:
     """Post the report where the event wants it; whether nothing was left unposted."""
     from ciwm.github import connect_from  # noqa: PLC0415
-    from ciwm.publish import KEY, Target, Texts, publish  # noqa: PLC0415
+    from ciwm.publish import KEY, Target, Texts, publish, still_current  # noqa: PLC0415
     from ciwm.report.bump_markdown import comment_markdown, summary_markdown  # noqa: PLC0415
     from ciwm.report.remarks import remarks_of  # noqa: PLC0415
     from ciwm.story.saving import save  # noqa: PLC0415
@@ -230,6 +235,7 @@ def _publish(
         refused = error  # a token or address that cannot be: what was measured is told all the same
     saved = directory / "report.json"
     with connection or nullcontext() as github:
+        target = still_current(github, target, runner)
         published = publish(
             report, texts, target, github, runner=runner, saved=saved, refused=refused
         )

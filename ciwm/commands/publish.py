@@ -114,15 +114,16 @@ def show(published: Sequence[Published], *, require: bool, as_json: bool) -> int
 def _publish(record: BumpReport, target: Target, path: Path) -> Published:
     from ciwm.actions import Runner  # noqa: PLC0415
     from ciwm.github import connect_from  # noqa: PLC0415
-    from ciwm.publish import Texts, publish  # noqa: PLC0415
+    from ciwm.publish import Texts, publish, still_current  # noqa: PLC0415
     from ciwm.report.bump_markdown import comment_markdown, summary_markdown  # noqa: PLC0415
     from ciwm.report.remarks import remarks_of  # noqa: PLC0415
 
     trusted = record.trust is None or record.trust.trusted
     remarks = remarks_of(record) if trusted else ()
-    texts = Texts(comment_markdown(record), summary_markdown(record), remarks)
+    texts, runner = Texts(comment_markdown(record), summary_markdown(record), remarks), Runner()
     with connect_from(os.environ) or nullcontext() as github:
-        return publish(record, texts, target, github, runner=Runner(), saved=path)
+        wanted = still_current(github, target, runner)
+        return publish(record, texts, wanted, github, runner=runner, saved=path)
 
 
 def _target(record: BumpReport, stated: dict[str, Any]) -> Target:

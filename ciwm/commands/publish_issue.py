@@ -69,7 +69,9 @@ def _kept(
     from ciwm.publish.issue import Standing, keep_issue  # noqa: PLC0415
     from ciwm.report.bump_markdown import comment_markdown  # noqa: PLC0415
 
-    told = report.model_copy(update={"pull_request": None, "run_url": _run_url()})
+    # whose word it is, the report cannot say itself
+    ours = {"pull_request": None, "run_url": _run_url(), "trust": None}
+    told = report.model_copy(update=ours)
     text = f"{comment_markdown(told)}\n{_CLOSE}\n"
     issue = Standing(repository, KEY, TITLE, text)
     return keep_issue(github, issue, warn)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ciwm.errors import UsageError
+from ciwm.errors import GitHubError, UsageError
 
 if TYPE_CHECKING:
-    from ciwm.actions import Event
+    from ciwm.actions import Event, Runner
     from ciwm.github import GitHub
     from ciwm.story.origin import Origin
     from ciwm.story.posting import Delivery
@@ -35,23 +35,33 @@ def post_received(options: dict[str, Any], *, require: bool, as_json: bool) -> i
             "there is no token, and nothing can be learnt of the run without one",
             "set CIWM_TOKEN or GITHUB_TOKEN (the action's input `token` does)",
         )
-    with github:
-        origin = origin_of(github, event, options["environment"])
-        if isinstance(origin, Nothing):
-            runner.notice(f"nothing is posted: {origin.reason}", title="ciwm")
-            return 0
-        done = _deliver(github, event, origin, options["source"] or options["report"])
+    try:
+        with github:
+            origin = origin_of(github, event, options["environment"])
+            if isinstance(origin, Nothing):
+                runner.notice(f"nothing is posted: {origin.reason}", title="ciwm")
+                return 0
+            done = _deliver(github, event, origin, options["source"] or options["report"])
+    except GitHubError:
+        _tell_again(runner, event.repository)
+        raise
     if not done:
         runner.notice("nothing is posted: the run has posted its check itself", title="ciwm")
-    run = os.environ.get("GITHUB_RUN_ID", "")
-    if run.isdecimal() and any(one.published.problems for one in done):
-        again = f"gh run rerun {run} --repo {origin.repository}"  # the artifact is kept for it
-        runner.warning(f"to post it again from what the run left: {again}", title="ciwm")
     refusal = next((one.error for one in done if one.error is not None), None)
+    if isinstance(refusal, GitHubError) or any(one.published.problems for one in done):
+        _tell_again(runner, event.repository)
     shown = show([one.published for one in done], require=require, as_json=as_json)
     if refusal is not None:
         raise refusal
     return shown
+
+
+def _tell_again(runner: Runner, repository: str) -> None:
+    """Where GitHub did not do its part: the command that does it again; the artifact is kept."""
+    run = os.environ.get("GITHUB_RUN_ID", "")
+    if run.isdecimal():
+        again = f"gh run rerun {run} --repo {repository}"
+        runner.warning(f"to post it again from what the run left: {again}", title="ciwm")
 
 
 def _refuse_stated(options: dict[str, Any]) -> None:

@@ -67,8 +67,16 @@ def asking(what: str, *, token: str | None, needs: str = "") -> Iterator[None]:
     except requests.RequestException as error:
         told = _line(_innermost(error), token)
         raise UnreachableError(f"cannot {what}: GitHub did not answer: {told}", _LATER) from error
-    except (BadAttributeException, AssertionError, ValueError, TypeError, KeyError) as error:
-        # PyGithub asserts that addresses in an answer are of the server it asked
+    except (
+        BadAttributeException,
+        AssertionError,
+        AttributeError,
+        ValueError,
+        TypeError,
+        KeyError,
+    ) as error:
+        # PyGithub asserts that addresses in an answer are of the server it asked; what an answer
+        # lacks (a proxy's page with status 200) it takes for None
         told = _line(f"{type(error).__name__} {error}", token)
         raise GitHubError(
             f"cannot {what}: the answer is not GitHub's: {told}", "is GITHUB_API_URL right?"

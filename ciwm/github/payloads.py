@@ -19,7 +19,7 @@ def comment_of(found: github.IssueComment.IssueComment) -> Comment:
     """A comment; its author is "ghost" where the account is gone."""
     user = found.user
     return Comment(
-        id=found.id,
+        id=_number(found.id),
         author=user.login if user else "ghost",  # the account is gone
         by_app=bool(user) and user.type == "Bot",
         body=found.body or "",
@@ -31,7 +31,7 @@ def check_run_of(found: github.CheckRun.CheckRun) -> CheckRun:
     """A check run as we keep it."""
     output = found.output
     return CheckRun(
-        id=found.id,
+        id=_number(found.id),
         name=found.name,
         external_id=found.external_id or "",
         conclusion=found.conclusion,
@@ -40,7 +40,15 @@ def check_run_of(found: github.CheckRun.CheckRun) -> CheckRun:
         annotations_count=output.annotations_count or 0,
         url=found.html_url or "",
         details_url=found.details_url or "",
+        completed_at=found.completed_at,
     )
+
+
+def _number(value: int | None) -> int:
+    """What GitHub numbers; of a page that is not GitHub's, PyGithub makes a thing without one."""
+    if value is None:
+        raise ValueError("it has no id")
+    return value
 
 
 def batches(

@@ -6,6 +6,7 @@ Nothing here is taken from a file that the run wrote.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from ciwm.errors import GitHubError
@@ -48,6 +49,7 @@ class Artifact:
     name: str
     size_bytes: int
     expired: bool
+    made_at: datetime
 
 
 @dataclass(frozen=True)
@@ -106,8 +108,10 @@ def artifacts(github: GitHub, repository: str, run: int) -> tuple[Artifact, ...]
     newest: dict[str, Artifact] = {}
     with reading(what):
         for one in sorted(said["artifacts"], key=lambda one: int(one["id"])):
-            made = Artifact(one["id"], one["name"], one["size_in_bytes"], one["expired"])
-            newest[made.name] = made
+            at = datetime.fromisoformat(one["created_at"].replace("Z", "+00:00"))
+            newest[one["name"]] = Artifact(
+                one["id"], one["name"], one["size_in_bytes"], one["expired"], at
+            )
     return tuple(newest[name] for name in sorted(newest))
 
 

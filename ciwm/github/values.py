@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 Conclusion = Literal["success", "failure", "neutral"]
 AnnotationLevel = Literal["notice", "warning", "failure"]
@@ -71,3 +74,4 @@ class CheckRun:
     annotations_count: int
     url: str
     details_url: str = ""
+    completed_at: datetime | None = None

@@ -11,7 +11,7 @@ from ciwm.policy.words import plain
 from ciwm.records import Waived
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import date
 
     from ciwm.policy.case import Case
@@ -31,11 +31,10 @@ class Waivers:
     list: tuple[Waiver, ...]
     today: date
 
-    def over(self, series: str, metric: str, workload: str) -> Waiver | None:
-        """The first waiver for a series that is in force; else the first that no longer is."""
+    def over(self, series: str, metric: str, workload: str) -> tuple[Waiver, ...]:
+        """The waivers for a series, those that are in force first."""
         found = [one for one in self.list if one.covers(series, metric, workload)]
-        in_force = (waiver for waiver in found if waiver.expires >= self.today)
-        return next(in_force, found[0] if found else None)
+        return tuple(sorted(found, key=lambda waiver: waiver.expires < self.today))
 
 
 def waived(found: Outcome, case: Case, waivers: Waivers | None) -> tuple[Outcome, Waived | None]:
@@ -43,13 +42,11 @@ def waived(found: Outcome, case: Case, waivers: Waivers | None) -> tuple[Outcome
     if waivers is None or found.outcome != "regressed":
         return found, None
     series = case.series
-    waiver = waivers.over(series.series, series.metric, series.workload)
-    if waiver is None:
-        return found, None
     trial = case.trial.tail if found.by_tail and case.trial.tail else case.trial
-    why = _why_not(waiver, trial, waivers.today)
-    if why:
-        return found._replace(reason=f"{found.reason}; {why}"), None
+    over = waivers.over(series.series, series.metric, series.workload)
+    waiver, why = _counting(over, lambda one: _why_not(one, trial, waivers.today))
+    if waiver is None:
+        return found._replace(reason=f"{found.reason}{why}"), None
     reason = f"{_accepted(waiver, case.series.unit)}: {found.reason}"
     return found._replace(outcome="waived", reason=reason), _record(waiver)
 
@@ -58,15 +55,22 @@ def waived_build(row: SeriesVerdict, waivers: Waivers | None) -> SeriesVerdict:
     """The row of the builds with a waiver of its growth applied; a limit is not waived."""
     if waivers is None or row.outcome != "regressed":
         return row
-    waiver = waivers.over(row.series, row.metric, row.workload)
+    over = waivers.over(row.series, row.metric, row.workload)
+    waiver, why = _counting(over, lambda one: _why_build_not(one, row, waivers.today))
     if waiver is None:
-        return row
-    why = _why_build_not(waiver, row, waivers.today)
-    if why:
-        return row.model_copy(update={"reason": f"{row.reason}; {why}"})
+        return row.model_copy(update={"reason": f"{row.reason}{why}"})
     reason = f"{_accepted(waiver, row.unit)}: {row.reason}"
     held = {"outcome": "waived", "reason": reason, "waiver": _record(waiver)}
     return row.model_copy(update=held)
+
+
+def _counting(
+    over: Sequence[Waiver], why_not: Callable[[Waiver], str]
+) -> tuple[Waiver | None, str]:
+    """The first waiver that counts; where none does, why the first does not."""
+    whys = [why_not(waiver) for waiver in over]
+    counting = (waiver for waiver, why in zip(over, whys, strict=True) if not why)
+    return next(counting, None), f"; {whys[0]}" if whys else ""
 
 
 def _accepted(waiver: Waiver, unit: str) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ciwm.errors import GitHubError
-from ciwm.github import UnreachableError
+from ciwm.github import NotFoundError, UnreachableError
 from ciwm.publish.published import Posted
 
 if TYPE_CHECKING:
@@ -35,9 +36,10 @@ def stick(github: GitHub, repository: str, number: int, key: str, text: str) -> 
     if len(body) > BODY_LIMIT:
         raise GitHubError(f"the comment has {len(body)} characters, GitHub takes {BODY_LIMIT}")
     mine = _mine(github, repository, number, key)
-    if not mine:
-        return _create(github, repository, number, key, body)
-    return _settle(github, repository, number, mine, body)
+    if mine:
+        with suppress(NotFoundError):  # somebody has deleted it since it was listed
+            return _settle(github, repository, number, mine, body)
+    return _create(github, repository, number, key, body)
 
 
 def _create(github: GitHub, repository: str, number: int, key: str, body: str) -> Posted:

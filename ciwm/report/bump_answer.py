@@ -15,7 +15,7 @@ from ciwm.report.sync_cost import resolved_files
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ciwm.records import BumpReport, Stage, Verdict
+    from ciwm.records import BumpReport, Stage, Trust, Verdict
     from ciwm.records.bump import CheckConclusion
 
 _NEUTRAL = "\N{INFORMATION SOURCE}\ufe0f"
@@ -73,7 +73,7 @@ def _mends(report: BumpReport) -> Iterator[str]:
     build = _mend_build(report)
     yield build
     if not build:  # what was never built cannot have run
-        yield from _mend_series(report.verdict)
+        yield from _mend_series(report.verdict, report.trust)
     yield _mend_coverage(report)
     yield _mend_stage(report)
 
@@ -83,10 +83,8 @@ def _unmeasured(report: BumpReport) -> bool:
 
 
 def _approve(report: BumpReport) -> str:
-    if report.trust is None or report.trust.trusted:
-        return ""
-    if report.conclusion == "failure":
-        return "look at what the fork's run wrote: it is not what ciwm writes."
+    if report.trust is None or report.trust.trusted or report.conclusion == "failure":
+        return ""  # of a failure, the stage that failed knows the mend
     return "read the change; to have a result that counts, run the job again and approve it."
 
 
@@ -131,15 +129,17 @@ def _keep_results(report: BumpReport) -> str:
     return ""
 
 
-def _mend_series(verdict: Verdict | None) -> Iterator[str]:
+def _mend_series(verdict: Verdict | None, trust: Trust | None) -> Iterator[str]:
     if verdict is None:
         return
     if rows_of(verdict, "failed"):
         yield "mend what fails to run on head (the reasons are in the table), then push."
     if missing := rows_of(verdict, "missing"):
         which = "the missing benchmark" if len(missing) == 1 else "the missing benchmarks"
+        # a trusted job judges by the base as it is now
+        older = "" if trust is None else ", bring the branch up to date where its base has it since"
         yield (
-            f"bring {which} back, or list {'it' if len(missing) == 1 else 'them'} "
+            f"bring {which} back{older}, or list {'it' if len(missing) == 1 else 'them'} "
             f"({short(missing[0].series, 60)}{', …' if len(missing) > 1 else ''}) under "
             "[gate] removed in ciwm.toml."
         )

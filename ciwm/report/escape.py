@@ -18,9 +18,13 @@ _LINE_START = re.compile(r"(?:[-+=:/]|\d{1,9}[.)])")  # lists, headings, tables,
 _COMMAND = re.compile(r"^/(?=\w)", re.MULTILINE)  # bots read the source of a comment, code included
 _EVERY_MARK = re.compile(r"[!-/:-@\[-`{-~]")
 _PLAIN_CODE = re.compile(r"[^`|<\\\s](?:[^`|<\\\n]*[^`|<\\\s])?")
+# Control, direction and lone surrogate characters, and what takes no room: a name may hide in it,
+# or words meant for a program that reads the comment. Joiners (200c, 200d) stay between letters of
+# the scripts and emoji that need them.
 _UNSEEN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ufeff"
-    "\ud800-\udfff]"
+    "[\x00-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
+    "\u2028-\u202e\u2060-\u206f\u3164\ud800-\udfff\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
+    "|(?<![^\x00-\x7f])[\u200c\u200d]|[\u200c\u200d](?![^\x00-\x7f])"
 )
 
 
@@ -52,7 +56,7 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def visible(text: str, keep: str = "") -> str:
-    """Text whose control, bidirectional and undecodable characters are shown as escapes."""
+    """Text whose unseen and undecodable characters are shown as escapes."""
     return _UNSEEN.sub(lambda found: found[0] if found[0] in keep else _shown(found[0]), text)
 
 
@@ -61,6 +65,8 @@ def _shown(character: str) -> str:
     if 0xDC80 <= number <= 0xDCFF:  # noqa: PLR2004  a byte that was not UTF-8 (surrogateescape)
         number -= 0xDC00
     named = {9: "\\t", 10: "\\n", 13: "\\r"}.get(number)
+    if number > 0xFFFF:  # noqa: PLR2004
+        return f"\\U{number:08x}"
     return named or (f"\\x{number:02x}" if number < 0x100 else f"\\u{number:04x}")  # noqa: PLR2004
 
 

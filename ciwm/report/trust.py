@@ -15,7 +15,8 @@ def trust_part(report: BumpReport) -> str:
     trust = report.trust
     if trust is None:
         return ""
-    parts = [_untrusted(trust) if not trust.trusted else "", _contradicted(trust)]
+    refused = report.conclusion == "failure"
+    parts = [_untrusted(trust, refused=refused) if not trust.trusted else "", _contradicted(trust)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -31,7 +32,12 @@ def trust_fact(report: BumpReport) -> str:
     )
 
 
-def _untrusted(trust: Trust) -> str:
+def _untrusted(trust: Trust, *, refused: bool) -> str:
+    if refused:
+        return (
+            f"> ⚠️ **Untrusted code** of {name(trust.repository or '?')} was to be measured: nobody "
+            "with write access approved this run, and nothing that it reported is shown."
+        )
     return (
         f"> ⚠️ **Reported by untrusted code** of {name(trust.repository or '?')}: nobody with "
         "write access approved this run, and samples can be made up. The check is neutral."

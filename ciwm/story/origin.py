@@ -7,7 +7,7 @@ nothing of the pull request is checked out.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ciwm.config import FILE_NAMES, Config, parse_config
@@ -28,11 +28,25 @@ POLICY_FILES = (*FILE_NAMES, WAIVERS)
 _FOR_PULLS = ("pull_request", "pull_request_target", "pull_request_review")
 _QUEUE = re.compile(r"gh-readonly-queue/(.+)/pr-\d+-[0-9a-f]{40,64}")
 _NOT_RUN = ("action_required", "stale")  # somebody has to approve it first
+# what takes write access to begin; a comment, an issue or a fork is anybody's
+_BY_WRITERS = (
+    "create",
+    "deployment",
+    "merge_group",
+    "push",
+    "release",
+    "repository_dispatch",
+    "schedule",
+    "workflow_dispatch",
+)
 
 
 @dataclass(frozen=True)
 class Origin:
-    """A run's commit and pull request, its base's policy, and whose code it ran."""
+    """A run's commit and pull request, its base's policy, and whose code it ran.
+
+    `undecided`: why it cannot be told which pull request was run; the check ends all the same.
+    """
 
     repository: str
     sha: str
@@ -42,6 +56,7 @@ class Origin:
     policy: Tip
     policy_name: str
     trust: Trust
+    undecided: str = ""
 
     @property
     def config(self) -> Config:
@@ -101,19 +116,28 @@ class _Asked:
         found = [one for one in pulls if one.head_sha == run.head_sha]
         if not found:
             return Nothing(_gone(pulls, run))
-        if len(found) > 1:
-            several = f"{len(found)} open pull requests have this head"
-            return Nothing(f"{several}: which of them was run cannot be told")
-        (pull,) = found
+        pull = found[0]
+        if len(found) > 1 and pull.base is not None:
+            return self._one_of_several(found, pull.base, theirs)
         if pull.base is None:
             return Nothing(f"the base branch {pull.base_ref} of #{pull.number} is gone")
         policy = _named(pull.base_ref, pull.base)
         trust = self._trust(theirs, policy)
         return self._origin("pull request", pull.base, policy, trust, pull.number)
 
+    def _one_of_several(self, found: Sequence[OpenPull], base: Tip, theirs: str) -> Origin:
+        """A run of one of several pull requests; of a fork's GitHub does not say which."""
+        numbers = " and ".join(f"#{number}" for number in sorted(one.number for one in found))
+        why = f"{numbers} have the same head, and which of them was run cannot be told"
+        policy = _named(found[0].base_ref, base)
+        origin = self._origin("pull request", base, policy, self._trust(theirs, policy))
+        return replace(origin, undecided=why)
+
     def of_commit(self) -> Origin | Nothing:
         """A push, a schedule, a merge queue: only somebody with write access can begin it."""
         run = self.run
+        if run.event not in _BY_WRITERS:
+            return Nothing(f"anybody can begin a run for {run.event}: its result is not posted")
         if not _same(run.head_repository, self.repository):
             return Nothing(f"a run for {run.event} of another repository is not posted here")
         parent = first_parent(self.github, self.repository, run.head_sha, POLICY_FILES)

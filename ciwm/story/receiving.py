@@ -28,9 +28,19 @@ _TOLD = ("base", "head", "builds", "coverage", "trends")  # as they were claimed
 def received(handed: Handed, origin: Origin) -> BumpReport:
     """The report with everything that decides found anew; the rest are claims, told as such.
 
-    Raises UsageError for samples that cannot be judged, ConfigError where the base's policy cannot
-    be read.
+    Raises UsageError for what cannot be judged, ConfigError where the base's policy cannot be read.
     """
+    try:
+        return _received(handed, origin)
+    except CiwmError:
+        raise
+    except Exception as error:  # a stranger chose the figures, and a crash leaves the check pending
+        raise UsageError(
+            f"the figures of the artifact cannot be judged: {type(error).__name__}"
+        ) from error
+
+
+def _received(handed: Handed, origin: Origin) -> BumpReport:
     claims, config = handed.report, origin.config
     now = datetime.now(timezone.utc)
     waivers = Waivers(origin.waivers, now.date())
@@ -70,7 +80,8 @@ def received(handed: Handed, origin: Origin) -> BumpReport:
         trust=_compared(origin.trust, claims, verdict, found),
         closing=closings(waivers, verdict.series, ()) if verdict else (),
     )
-    return report.model_copy(update={"headline": _headline(report)})
+    links = {} if origin.trust.trusted else _unlinked(report)
+    return report.model_copy(update={"headline": _headline(report), **links})
 
 
 def refused(error: CiwmError, origin: Origin) -> BumpReport:
@@ -97,12 +108,7 @@ def _judged(handed: Handed, config: Config, waivers: Waivers) -> Verdict | None:
         return of_builds(builds, config.gate, known) if whole else None
     declared = family(config.workload, config.gate)
     run = replanned(handed.run, declared, config.gate)
-    try:
-        return decide(run, config.gate, waivers=known)
-    except (ArithmeticError, ValueError) as error:
-        raise UsageError(
-            f"the figures of run/run.json cannot be judged: {type(error).__name__}"
-        ) from error
+    return decide(run, config.gate, waivers=known)
 
 
 def _sync_judged(claimed: SyncReport | None, config: Config) -> SyncReport | None:
@@ -114,6 +120,17 @@ def _sync_judged(claimed: SyncReport | None, config: Config) -> SyncReport | Non
         return None
     path_class = path_classifier({"ignored": config.sync.hygiene.ignore})
     return judged(claimed, config.sync, lambda path: path_class(path) == "ignored")
+
+
+def _unlinked(report: BumpReport) -> dict[str, SyncReport]:
+    """The sync costs without addresses: no link of ours leads where a stranger wants it to."""
+    found = {}
+    for name, sync in (("sync", report.sync), ("sync_base", report.sync_base)):
+        if sync is not None and sync.conflicts is not None:
+            culprits = (one.model_copy(update={"url": None}) for one in sync.conflicts.culprits)
+            kept = sync.conflicts.model_copy(update={"culprits": tuple(culprits)})
+            found[name] = sync.model_copy(update={"conflicts": kept})
+    return found
 
 
 def _within_budget(sync: SyncReport) -> bool:

@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ciwm.errors import CiwmError
+from ciwm.errors import BugError, CiwmError
 from ciwm.records.bump import Stage, StageName, StageStatus
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ class Story:
     trends: tuple[Trend, ...] = ()
     map_diff: MapDiff | None = None
     closing: tuple[Closing, ...] = ()
+    bug: bool = False  # whether a stage ended in what nobody foresaw
     unsaved: str = ""  # why a record is not on disk
 
     @contextmanager
@@ -68,6 +69,12 @@ class Story:
         else:
             cut = _cut_short(self, name) if self.stop.is_set() else ""
             self._ended(name, "interrupted" if cut else "done", started, cut)
+
+    def broke(self, name: StageName, error: CiwmError) -> None:
+        """Write down that a stage ended in what nobody foresaw: the rest is told all the same."""
+        self.bug = self.bug or isinstance(error, BugError)
+        self._ended(name, "failed", time.monotonic(), error.message, error.hint)
+        self.progress(f"{name} failed: {error.message}")
 
     def skip(self, name: StageName, why: str) -> None:
         """Write down that a stage was not needed, and why."""

@@ -9,13 +9,14 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from ciwm import __version__
-from ciwm.errors import CiwmError, EnvironmentFailure
+from ciwm.errors import BUG, ENVIRONMENT, CiwmError, EnvironmentFailure
 from ciwm.records.bump import NOT_ASKED, BumpReport, Stage, StageName
 from ciwm.story.besides import add_coverage, add_trends
 from ciwm.story.ending import conclusion_of, exit_code_of
 from ciwm.story.packaging import add_packages, head_is_lost
 from ciwm.story.saving import save, unsaved_stages, with_unsaved
 from ciwm.story.sync_cost import sync_cost
+from ciwm.unforeseen import unforeseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -36,7 +37,7 @@ def tell(story: Story) -> BumpReport:
     try:
         for parts, name, stage in _STAGES:
             if story.bump.only is None or story.bump.only in parts:
-                stage(story)
+                _carry_out(story, name, stage)
             elif name is not None:
                 story.skip(name, NOT_ASKED)
     finally:
@@ -44,6 +45,14 @@ def tell(story: Story) -> BumpReport:
     report = _report(story)
     _save(story, "report.json", report.to_json())
     return _report(story) if story.unsaved else report
+
+
+def _carry_out(story: Story, name: StageName | None, stage: Callable[[Story], None]) -> None:
+    """Run a stage; the check has to end, and what was measured to be told, whatever it raises."""
+    try:
+        stage(story)
+    except Exception as error:  # noqa: BLE001  known failures do not leave a stage
+        story.broke(name or "gate", unforeseen(error))
 
 
 def _sync(story: Story) -> None:
@@ -269,7 +278,9 @@ def _report(story: Story) -> BumpReport:
             story.sync_base,
             map_diff=story.map_diff,
         ),
-        exit_code=with_unsaved(exit_code, story.unsaved),
+        exit_code=BUG
+        if story.bug and exit_code == ENVIRONMENT
+        else with_unsaved(exit_code, story.unsaved),
         coverage=story.coverage,
         trends=story.trends,
         closing=story.closing,

@@ -7,7 +7,7 @@ ceiling = "8%"                  # or ceiling_abs = 12, in the metric's unit
 reason = "the new sampler checks for NaN"
 author = "@jane"
 issue = "https://github.com/acme/fork/issues/12"
-expires = 2026-12-31            # the last day on which it counts
+expires = 2026-12-31            # the last day on which it counts (a day ends with UTC's)
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Waiver(Section):
     issue: str = _TEXT
     """Where it is tracked."""
     expires: date
-    """The last day on which it counts."""
+    """The last day on which it counts; a day ends with UTC's."""
 
     @model_validator(mode="before")
     @classmethod

@@ -163,16 +163,28 @@ def test_a_configuration_that_cannot_be_read_is_posted_and_not_left_pending(
     assert "unknown key gate.thresold" in check["output"]["title"]
 
 
-def test_the_action_installs_ciwm_into_the_tool_cache_once(tmp_path: Path) -> None:
-    cache = tmp_path / "tools"
-    environment = {**os.environ, "RUNNER_TOOL_CACHE": str(cache), "GITHUB_EVENT_NAME": ""}
-    environment.pop("PYTHONPATH", None)
-    script = str(ROOT / "scripts" / "run-action.sh")
-    command = ["bash", script]
+def test_the_action_installs_ciwm_once_and_runs_nothing_of_the_checkout_or_the_image(
+    tmp_path: Path,
+) -> None:
+    cache, checkout, image = tmp_path / "tools", tmp_path / "checkout", tmp_path / "image"
+    for folder in (checkout, image):
+        folder.mkdir()
+        for name in ("platform", "venv", "pip", "pydantic", "click"):
+            spring = f"open({str(tmp_path / 'sprung')!r}, 'a').write(__file__)\n"
+            (folder / f"{name}.py").write_text(spring)
+    (tmp_path / "constraint.txt").write_text("pydantic==1.10.2\n")
+    environment = {
+        **os.environ,
+        "RUNNER_TOOL_CACHE": str(cache),
+        "GITHUB_EVENT_NAME": "",
+        "PYTHONPATH": str(image),
+        "PIP_CONSTRAINT": str(tmp_path / "constraint.txt"),
+    }
+    command = ["bash", str(ROOT / "scripts" / "run-action.sh")]
 
     def started() -> str:
         done = subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+            command, cwd=checkout, env=environment, capture_output=True, text=True, check=False
         )
         assert done.returncode == 4, done.stderr  # there is no repository in this folder
         return done.stderr
@@ -182,6 +194,24 @@ def test_the_action_installs_ciwm_into_the_tool_cache_once(tmp_path: Path) -> No
     stamp = made.stat().st_mtime_ns
     started()
     assert made.stat().st_mtime_ns == stamp
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_a_tool_cache_that_cannot_be_written_is_a_warning_and_not_the_end(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text('#!/bin/sh\n[ "$3" = venv ] && exit 1\nexit 0\n')
+    python.chmod(0o755)
+    place = {"RUNNER_TOOL_CACHE": "/dev/null", "RUNNER_TEMP": str(tmp_path)}
+    done = subprocess.run(
+        ["bash", str(ROOT / "scripts" / "run-action.sh")],
+        env={**os.environ, **place, "CIWM_PYTHON": str(python)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 4  # as this interpreter makes no environment
+    assert "cannot be written: ciwm is installed for this job alone" in done.stderr
+    assert f"could not install ciwm into {tmp_path}/ciwm-" in done.stdout
 
 
 def test_the_action_refuses_an_old_python_in_one_line(tmp_path: Path) -> None:

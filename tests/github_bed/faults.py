@@ -26,6 +26,8 @@ def commit(fault: Fault | None, do: Callable[[], Answer]) -> Answer | None:
     if fault.kind in {"silence", "hang_up"}:
         time.sleep(fault.seconds if fault.kind == "silence" else 0)
         return None
+    if fault.kind == "another_page":
+        return Answer(200, b"<html>Sign in</html>", {"content-type": "text/html"})
     if fault.kind == "graphql_limit":
         return _graphql_limit(fault)
     if fault.kind == "applied_then_bad_gateway":

@@ -27,6 +27,7 @@ FaultKind = Literal[
     "bad_credentials",  # 401: the token expired
     "silence",  # no answer for `seconds`
     "hang_up",  # the connection is closed without an answer
+    "another_page",  # 200 with a page that is not GitHub's, as a proxy's to sign in
 ]
 
 READ_ONLY: dict[str, Permission] = dict.fromkeys(

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ciwm.errors import ENVIRONMENT, INTERRUPTED, OK, USAGE
+from ciwm.cli import run
+from ciwm.errors import BUG, ENVIRONMENT, INTERRUPTED, OK, USAGE
 from ciwm.records import BumpReport, read_record
 from ciwm.report.bump_markdown import comment_markdown
 from tests.fork import new_fork
@@ -168,3 +169,33 @@ def test_a_skipped_stage_says_why_in_the_comment(job: Job) -> None:
     del job.variables["GITHUB_EVENT_NAME"]
     job.run("--no-fetch", "--base", "main", "--head", "main", "--out", str(job.out))
     assert "skipped: sync (no upstream is configured" in (job.out / "comment.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("raised", "told", "code"),
+    [
+        (KeyError("abc"), "this is a bug in ciwm: KeyError: 'abc'", BUG),
+        (OSError(28, "No space left on device"), "No space left on device", ENVIRONMENT),
+    ],
+)
+def test_what_nobody_foresaw_in_a_stage_ends_the_check_and_loses_no_other_stage(
+    job: Job, monkeypatch: pytest.MonkeyPatch, raised: Exception, told: str, code: int
+) -> None:
+    for name, value in job.variables.items():
+        monkeypatch.setenv(name, value)
+
+    def breaks(*_: object, **__: object) -> None:
+        raise raised
+
+    monkeypatch.setattr("ciwm.story.telling.sync_cost", breaks)
+    before, after = (job.fork.commit({"a.txt": text}).sha for text in ("before", "after"))
+    payload = {"before": before, "after": after, "ref": "refs/heads/main"}
+    job.event.write_text(json.dumps({**payload, "repository": {"full_name": "acme/fork"}}))
+    where = ["-C", str(job.path), "ci", "--no-fetch", "--upstream", before, "--out", str(job.out)]
+    assert run(where) == code
+    (failed,) = (stage for stage in job.report.stages if stage.status == "failed")
+    assert failed.name == "sync"
+    assert told in failed.message
+    assert [build.status for build in job.report.builds] == ["built", "built"]
+    assert job.report.conclusion == "failure"
+    assert told in comment_markdown(job.report).replace("&#39;", "'")

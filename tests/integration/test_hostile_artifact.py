@@ -14,7 +14,8 @@ import pytest
 from pydantic import ValidationError
 
 from ciwm.records import Run
-from tests.records_examples import bump, failed_build, partial_sync, sync, verdict
+from ciwm.records.sync import Culprit
+from tests.records_examples import bump, failed_build, partial_sync, pulls, sync, verdict
 from tests.runs import RunBuilder, build, series
 from tests.safe_markdown import check_safe
 from tests.trusted_half import (
@@ -209,6 +210,15 @@ FILES: dict[str, tuple[Callable[[], dict[str, Any]], str]] = {
         ),
         "plans more than 2,000 series",
     ),
+    "a share of 1e308": (
+        lambda: packed(
+            claimed(sync=sync(pulls=pulls()))
+            .to_json()
+            .replace('"value": 0.7125', '"value": 1e308'),
+            measured(),
+        ),
+        "the figures of the artifact cannot be judged",
+    ),
     "figures beyond floating point": (
         lambda: packed(
             REPORT, RunBuilder(family=[series("decode/b=1")]).blocks(8, 1e-300, 1e300).run()
@@ -230,6 +240,8 @@ def refused(fork: TrustedHalf, told: str, capsys: pytest.CaptureFixture[str]) ->
     assert "Traceback" not in err
     assert fork.check["conclusion"] == "failure"
     assert "Nothing was compared for this pull request" in fork.comment
+    assert "nothing that it reported is shown" in fork.comment
+    assert "neutral" not in fork.comment
     check_safe(fork.comment, fork.url)
     check_safe(fork.summary, fork.url)
 
@@ -422,6 +434,19 @@ def test_words_that_would_ping_link_or_break_out_are_shown_as_words(fork: Truste
     title = fork.check["output"]["title"]
     assert "\n" not in title
     assert not DIRECTIONS.search(title)
+
+
+def test_a_link_to_a_strangers_pull_request_is_no_link(fork: TrustedHalf) -> None:
+    lure = Culprit(sha="f" * 40, subject="x", pr=99, url="https://github.com/mallory/evil/pull/99")
+    conflicts = sync().conflicts
+    assert conflicts is not None
+    with_lure = sync(conflicts=conflicts.model_copy(update={"culprits": (lure,)}))
+    assert fork.leaves(packed(claimed(sync=with_lure), measured()))() == 0
+    assert "mallory" not in fork.comment
+    check_safe(fork.comment, fork.url)
+    fork.bed.runs.review(fork.run_id)
+    assert fork() == 0
+    assert "redirect.github.com/mallory/evil/pull/99" in fork.comment  # as a reviewer let it run
 
 
 def test_texts_of_many_megabytes_are_cut(fork: TrustedHalf) -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from ciwm.github.values import Comment
     from ciwm.records import BumpReport
     from tests.github_bed.bed import GitHubBed, Pull
 
@@ -148,6 +149,23 @@ def test_a_marker_that_does_not_begin_our_comment_is_not_ours_to_edit(
     assert post.bodies == [quoted, body("real")]
 
 
+def test_a_comment_that_is_deleted_meanwhile_is_made_anew(
+    post: Poster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post("one")
+    listed = GitHub.comments
+
+    def then_deleted(hub: GitHub, repository: str, number: int) -> tuple[Comment, ...]:
+        found = listed(hub, repository, number)
+        for one in found:
+            hub.delete_comment(repository, number, one.id)
+        return found
+
+    monkeypatch.setattr(GitHub, "comments", then_deleted)
+    assert post("two").problems == ()
+    assert post.bodies == [body("two")]
+
+
 def test_two_keys_have_two_comments_and_two_checks(post: Poster, github: GitHubBed) -> None:
     post("h100", key="h100")
     post("a100", key="a100")
@@ -219,6 +237,18 @@ def test_reading_goes_on_after_a_moments_outage(post: Poster, github: GitHubBed,
     post.patience = IMPATIENT
     github.misbehave(kind, method="GET", seconds=2)  # type: ignore[arg-type]
     assert post().problems == ()
+
+
+@pytest.mark.parametrize("path", ["/check-runs$", "/comments$", "/check-runs", "/comments"])
+def test_a_page_that_is_not_githubs_is_a_warning_and_the_rest_is_posted(
+    post: Poster, github: GitHubBed, path: str
+) -> None:
+    github.misbehave("another_page", times=9, path=path, method="POST" if "$" in path else "GET")
+    published = post()
+    (problem,) = published.problems
+    assert "the answer is not GitHub's" in problem.message
+    assert len(published.posted) == 1
+    assert published.command is not None
 
 
 @pytest.mark.parametrize("kind", ["secondary_limit", "too_many_requests"])
@@ -521,6 +551,19 @@ def test_the_command_posts_where_the_report_says(
     out = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in out] == ["check created", "comment created"]
     assert len(post.bodies) == 1
+
+
+@pytest.mark.usefixtures("job")
+def test_a_report_of_a_commit_that_is_no_longer_the_head_leaves_the_comment_to_a_newer_run(
+    post: Poster, report_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = post.pull.head_sha
+    post.pull = post.bed.push(post.pull)
+    post("of the newer head")
+    assert run(["publish", str(report_file)]) == 0
+    assert post.bodies == [body("of the newer head")]
+    assert [check["status"] for check in post.bed.checks(old)] == ["completed"]
+    assert f"was pushed to since {old[:12]} was tested" in capsys.readouterr().err
 
 
 def test_the_command_prefers_ciwm_token_and_json_is_all_of_stdout(

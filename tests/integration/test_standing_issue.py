@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from ciwm.cli import run
+from ciwm.records import Trust
 from tests.records_examples import bump
 from tests.safe_markdown import check_safe
 from tests.trusted_half import archive, packed
@@ -73,6 +74,14 @@ def test_later_reports_edit_it_in_place_and_an_equal_one_sends_nothing(github: G
     github.exchanges.clear()
     assert run(["publish", "--issue"]) == 0
     assert {one.method for one in github.exchanges if one.path != "/graphql"} == {"GET"}
+
+
+@pytest.mark.usefixtures("job")
+def test_a_report_cannot_say_itself_whose_word_it_is(github: GitHubBed) -> None:
+    left(github, trust=Trust(source="approved fork", policy="main", approved_by="ines"))
+    assert run(["publish", "--issue"]) == 0
+    (issue,) = issues(github)
+    assert "approved by" not in issue["body"]
 
 
 @pytest.mark.usefixtures("job")

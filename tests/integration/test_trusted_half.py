@@ -169,6 +169,41 @@ def test_a_second_attempt_replaces_the_first(half: Half, github: GitHubBed) -> N
     assert len(github.comments(pair.pull.number)) == 1
 
 
+@pytest.mark.parametrize(
+    ("begun", "conclusion", "check"),
+    [
+        ("2025-12-31T23:59:59Z", "failure", "success"),  # made by this attempt
+        ("2026-01-01T00:00:01Z", "failure", "failure"),
+        ("2026-01-01T00:00:01Z", "cancelled", "failure"),
+        ("2026-01-01T00:00:01Z", "success", "success"),  # its job went well before
+    ],
+)
+def test_what_an_earlier_attempt_left_is_no_answer_of_one_that_died(
+    half: Half, begun: str, conclusion: str, check: str
+) -> None:
+    pair = half(from_fork=False).leaves(packed(run=measured()))
+    attempt = {"run_attempt": 2, "run_started_at": begun, "conclusion": conclusion}
+    pair.event["workflow_run"] |= attempt
+    assert pair() == (0 if check == "success" else 2)
+    assert pair.check["conclusion"] == check
+
+
+def test_a_check_of_an_earlier_attempt_does_not_speak_for_one_that_died(
+    half: Half, github: GitHubBed
+) -> None:
+    pair = half(from_fork=False)
+    check = Check("ciwm", pair.pull.head_sha, "ciwm:bump", "success", "t", "s", pair.url)
+    with connect(github.token, github.url) as hub:
+        hub.create_check(github.repository, check)
+    attempt = {"run_attempt": 2, "conclusion": "cancelled"}
+    pair.event["workflow_run"] |= attempt | {"run_started_at": "2020-01-01T00:00:00Z"}
+    assert pair() == 0
+    assert pair.check["conclusion"] == "success"
+    pair.event["workflow_run"] |= attempt | {"run_started_at": "2999-01-01T00:00:00Z"}
+    assert pair() == 2
+    assert pair.check["conclusion"] == "failure"
+
+
 def test_a_run_that_left_nothing_fails_the_check_instead_of_leaving_it_pending(
     half: Half, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -252,6 +287,7 @@ def test_a_push_is_judged_by_the_policy_of_its_parent_and_has_no_comment(
         ({"head_repository": None}, "there is no pull request"),
         ({"head_branch": "gone"}, "no open pull request comes from gone"),
         ({"event": "push", "head_repository": {"full_name": "mallory/x"}}, "another repository"),
+        ({"event": "issue_comment"}, "anybody can begin a run for issue_comment"),
     ],
 )
 def test_a_run_that_belongs_to_no_open_pull_request_is_posted_nowhere(
@@ -266,6 +302,22 @@ def test_a_run_that_belongs_to_no_open_pull_request_is_posted_nowhere(
     assert pair() == 0
     assert told in capsys.readouterr().err
     assert github.comments(pair.pull.number) == github.checks(pair.pull.head_sha) == []
+
+
+def test_of_two_pull_requests_with_one_head_neither_is_left_pending(
+    half: Half, github: GitHubBed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pair = half().leaves(packed(run=measured()))
+    github.branch("release")
+    second = {"title": "Again", "head": "contributor:feature", "base": "release", "body": ""}
+    path = f"/repos/{github.repository}/pulls"
+    other = github.proxy.emulator.json("POST", path, second)["number"]
+    assert pair() == 2
+    told = f"#{pair.pull.number} and #{other} have the same head"
+    assert told in capsys.readouterr().err
+    assert pair.check["conclusion"] == "failure"
+    assert "close all but one" in pair.check["output"]["summary"]
+    assert github.comments(pair.pull.number) == github.comments(other) == []
 
 
 @pytest.mark.parametrize("option", [["--pull-request", "1"], ["--sha", "a" * 40]])
@@ -298,6 +350,53 @@ def test_a_token_that_may_not_read_artifacts_is_told_the_permission(
     assert pair() == 4
     assert "error: cannot list the artifacts" in capsys.readouterr().err
     assert pair.check["conclusion"] == "failure"
+
+
+@pytest.mark.parametrize("path", ["graphql", "/approvals", "/artifacts", "/zip"])
+def test_an_outage_before_anything_is_known_tells_the_command_that_does_it_again(
+    half: Half, github: GitHubBed, capsys: pytest.CaptureFixture[str], path: str
+) -> None:
+    pair = half().leaves(packed(run=measured()))
+    pair.environment.setenv("GITHUB_RUN_ID", "77")
+    github.misbehave("bad_credentials", path=path)
+    assert pair() == 4
+    again = f"gh run rerun 77 --repo {github.repository}"
+    assert f"to post it again from what the run left: {again}" in capsys.readouterr().err
+    assert pair() == 0
+    assert pair.check["conclusion"] == "neutral"
+
+
+@pytest.mark.parametrize(
+    ("what", "told"),
+    [
+        ("outage", "**Next:** the token is wrong, revoked or expired"),
+        ("wrong base", "**Next:** did you mean threshold?"),
+        ("cancelled", "**Next:** its job was cancelled or failed before it had a report"),
+    ],
+)
+def test_a_fork_is_not_blamed_for_what_it_did_not_do(
+    half: Half, github: GitHubBed, what: str, told: str
+) -> None:
+    pair = half()
+    if what != "cancelled":
+        pair.leaves(packed(run=measured()))
+    if what == "outage":
+        github.misbehave("bad_credentials", path="/artifacts")
+    if what == "wrong base":
+        github.runs.write(pair.pull.base_sha, {"ciwm.toml": "[gate]\nthresold = 3\n"})
+    pair()
+    assert told in pair.comment
+    assert "not what ciwm writes" not in pair.comment
+    assert "neutral" not in pair.comment
+
+
+def test_a_benchmark_that_the_base_has_got_since_says_what_an_older_branch_does(
+    half: Half,
+) -> None:
+    newer = {"ciwm.toml": POLICY + POLICY.replace("decode", "prefill")}
+    pair = half(from_fork=False, policy=newer).leaves(packed(run=measured()))
+    assert pair() == 0
+    assert "bring the branch up to date where its base has it since" in pair.comment
 
 
 def test_what_could_not_be_posted_is_kept_with_the_command_for_later(

@@ -128,3 +128,21 @@ def test_a_fence_is_longer_than_any_in_the_text() -> None:
 
 def test_windows_line_ends_are_line_ends() -> None:
     assert fenced("a\r\nb\r\n") == "```\na\nb\n```"
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    ["\u200b", "\u200d", "\u00ad", "\u2060", "\u2063", "\u3164", "\U000e0041", "\U000e0101"],
+)
+def test_what_takes_no_room_is_shown(hidden: str) -> None:
+    seen = f"decode{ascii(hidden)[1:-1]}-8b"
+    assert shown(inline(f"decode{hidden}-8b")).text.strip() == seen
+    assert fenced(f"decode{hidden}-8b") == f"```\n{seen}\n```"
+    assert hidden not in code(f"decode{hidden}-8b")
+
+
+@pytest.mark.parametrize(
+    "text", ["\U0001f469\u200d\U0001f4bb fixes", "\u0915\u094d\u200d\u0937", "⚠️ 分块预填充"]
+)
+def test_joiners_and_wide_letters_of_a_script_stay(text: str) -> None:
+    assert inline(text) == text

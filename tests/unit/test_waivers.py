@@ -75,6 +75,15 @@ def test_an_expired_waiver_does_not_hide_one_in_force() -> None:
     assert judged(6, waivers(text(expires="2026-01-01"), text())).outcome == "pass"
 
 
+def test_a_waiver_with_a_low_ceiling_does_not_hide_one_that_allows_more() -> None:
+    wide, own = text(series='"*"', ceiling='"5%"'), text(series='"decode/b1"', ceiling='"12%"')
+    for both in (waivers(wide, own), waivers(own, wide)):
+        assert judged(9, both).outcome == "pass"
+        (told,) = judged(14, both).series
+        assert told.outcome == "regressed"
+        assert "beyond its waiver's ceiling" in told.reason
+
+
 def test_a_waiver_is_for_its_series_and_metric_alone() -> None:
     for other in (text(series='"train"'), text(metric='"ttft"')):
         verdict = judged(6, waivers(other))
