@@ -77,6 +77,7 @@ class Job:
 def bump_of(job: Job) -> Bump:
     """Fetch what is missing and decide what is compared; raises CiwmError when it cannot be."""
     event, asked = job.event, job.asked
+    _refuse_strangers_code(event, asked)
     tip = _fetch_base(job, event) if asked.fetch and event is not None else None
     compared = _compared(job)
     config, base_config = _configs(job, compared)
@@ -113,6 +114,18 @@ def bump_of(job: Job) -> Bump:
         place=asked.place,
         warnings=tuple(job.warnings),
     )
+
+
+def _refuse_strangers_code(event: Event | None, asked: Asked) -> None:
+    """Raise UsageError for the event that gives a fork's code our secrets; git may be read."""
+    pull = event.pull_request if event is not None else None
+    privileged = event is not None and event.name == "pull_request_target"
+    if privileged and pull is not None and pull.from_fork and asked.only != "sync":
+        raise UsageError(
+            "a fork's code is not run for pull_request_target, where it would have this "
+            "repository's secrets and its token",
+            "use the event pull_request, and the pair of workflows for forks (docs/forks.md)",
+        )
 
 
 def _fill(job: Job, compared: Compared, upstream: str, config: Config) -> None:

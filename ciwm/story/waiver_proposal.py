@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from ciwm.waivers import Waiver
 
 LONGEST_DAYS = 366
+# a run names its series as it likes: no name of theirs closes an issue, pings or adds a trailer
+_PLAIN_NAME = re.compile(r"\w[\w./=,:\[\]*-]{0,80}(@[\w.-]{1,40})?")
 _STATE_IT = "state it: /ciwm waive SERIES ceiling=8% REASON"
 
 
@@ -125,7 +128,8 @@ def _seen(github: GitHub, event: Event, wanted: Wanted) -> list[dict[str, Any]]:
 def _message(waivers: Sequence[Waiver], wanted: Wanted) -> str:
     """The commit's message: what is accepted, until when, why, and who asked where."""
     series = sorted({waiver.series for waiver in waivers})
-    named = series[0][:60] if len(series) == 1 else f"{len(series)} series"
+    alone = len(series) == 1 and _PLAIN_NAME.fullmatch(series[0])
+    named = series[0] if alone else f"{len(series)} series"
     first = waivers[0]
     return (
         f"Accept a regression of {named} until {first.expires}\n\n{first.reason}\n\n"

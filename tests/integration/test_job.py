@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import threading
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -66,6 +67,22 @@ def pull_request_event(head_sha: str) -> Event:
 
 def push_event(before: str, after: str, ref: str) -> Event:
     return Event("push", None, "acme/fork", "main", ref, None, before, after, None)
+
+
+def test_a_forks_code_is_not_run_where_it_would_have_our_secrets(checkout: Path) -> None:
+    base = commit(checkout, WORKLOAD)
+    git(checkout, "switch", "-q", "-c", "pull")
+    head = commit(checkout, WORKLOAD)
+    told = pull_request_event(head)
+    assert told.pull_request is not None
+    theirs = replace(told.pull_request, from_fork=True)
+    unsafe = replace(told, name="pull_request_target", pull_request=theirs)
+    for asked in ({}, {"base": base, "head": head}, {"only": "bench"}):
+        with pytest.raises(UsageError, match="a fork's code is not run for pull_request_target"):
+            bump_of(job(checkout, unsafe, **asked))
+    assert bump_of(job(checkout, unsafe, only="sync")).head.sha == head
+    ours = replace(unsafe, pull_request=told.pull_request)
+    assert bump_of(job(checkout, ours)).head.sha == head
 
 
 def test_a_pull_request_is_judged_by_the_policy_of_its_base(checkout: Path) -> None:

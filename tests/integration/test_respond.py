@@ -13,6 +13,7 @@ from ciwm.cli import run
 from ciwm.waivers import parse_waivers
 from tests.github_bed.emulator import MAINTAINER
 from tests.github_bed.state import READ_WRITE
+from tests.runs import RunBuilder, series
 from tests.trusted_half import POLICY, SLOWER, archive, measured, packed
 
 if TYPE_CHECKING:
@@ -267,6 +268,19 @@ def test_the_ceiling_is_what_the_newest_run_saw_judged_again(desk: Desk) -> None
     assert desk("/ciwm waive load it is worth it") == 0
     assert "did not regress in the newest run" in desk.reply
     assert "decode/b=1" in desk.reply
+
+
+def test_a_series_that_a_run_named_is_no_word_in_the_commits_message(desk: Desk) -> None:
+    evil = "decode/b=2\n\nfixes #1 @everyone\n\nCo-authored-by: x <x@example.org>"
+    found = RunBuilder(family=[series(evil)]).blocks(8, 0.01, 0.012).run()
+    listed = desk.bed.runs.list(desk.pull)
+    desk.bed.runs.leave(listed["id"], archive(packed(run=found)))
+    assert desk("/ciwm waive decode/b=2* slow") == 0
+    (put,) = [one for one in desk.bed.exchanges if one.method == "PUT"]
+    message = json.loads(put.body)["message"]
+    assert message.splitlines()[0].startswith("Accept a regression of 1 series until")
+    assert "fixes" not in message
+    assert "Co-authored" not in message
 
 
 def test_without_a_run_the_ceiling_has_to_be_stated(desk: Desk) -> None:
