@@ -20,14 +20,9 @@ def suggestions(workloads: Sequence[WorkloadConfig]) -> tuple[str, ...]:
 
 
 def _suggested(workloads: Sequence[WorkloadConfig]) -> Iterator[str]:
-    phases = {one.phase for one in workloads}
     for one in workloads:
-        if one.phase is None:
-            yield f"{one.id}: state its phase, which decides what of it runs"
-        if one.model is None and one.python is not None:
-            yield f"{one.id}: model = 'file.py:build' would tell modules, parts and intensity"
-        elif one.model is None:
-            yield f"{one.id}: a command is not seen: declare a [[map.workload]] with its model"
+        yield from _of(one)
+    phases = {one.phase for one in workloads}
     if phases & set(GENERATING) and "prefill" not in phases:
         yield "prefill: tokens are generated and no prefill is declared, which is bound otherwise"
     if "prefill" in phases and not phases & set(GENERATING):
@@ -39,6 +34,18 @@ def _suggested(workloads: Sequence[WorkloadConfig]) -> Iterator[str]:
     yield from _single_points(workloads)
     if workloads and all(one.devices == 1 for one in workloads):
         yield "a workload with devices = 2 or more: no collective is in this map"
+
+
+def _of(one: WorkloadConfig) -> Iterator[str]:
+    """What one workload leaves unsaid."""
+    if one.phase is None:
+        yield f"{one.id}: state its phase, which decides what of it runs"
+    if one.model is None and one.python is not None:
+        yield f"{one.id}: model = 'file.py:build' would tell modules, parts and intensity"
+    elif one.model is None:
+        yield f"{one.id}: a command is not seen: declare a [[map.workload]] with its model"
+    elif one.devices > 1 and not one.parallel:
+        yield f"{one.id}: parallel = ['fsdp2'] or another would tell what its devices exchange"
 
 
 def _single_points(workloads: Sequence[WorkloadConfig]) -> Iterator[str]:

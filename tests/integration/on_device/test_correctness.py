@@ -173,3 +173,21 @@ def test_no_operator_of_a_correct_cpu_is_called_wrong(tmp_path: Path, part: int)
     found = swept(cpu_site(tmp_path, timeout_s=600), device="cpu", part=[part, 2])
     assert found.operators == 351
     assert not set(found.cases) & set(FAILED), found.checks[:3]
+
+
+@pytest.mark.heavy
+def test_on_a_device_only_what_is_wrong_by_hand_is_called_wrong(tmp_path: Path) -> None:
+    """All operators on the toy device, which computes on the CPU and so is right by intention.
+
+    What is wrong of it is PyTorch's: `_linalg_det` keeps the factors of the transpose of contiguous
+    input, its gradient asks the input's strides, and the CPU fallback hands the kernel a contiguous
+    copy of what has gaps. By hand (det(A) times the inverse's transpose) the gradients are off by
+    their own size.
+    """
+    site = toy_site(tmp_path, toy_variables(), timeout_s=1500)
+    found = swept(site, **OPTIONS, children=2, planted=False)
+    assert found.operators == 702
+    wrong = {(one.operator, one.direction) for one in found.checks if one.verdict == "WRONG"}
+    assert wrong == {(name, "backward") for name in ("linalg.det", "linalg.slogdet", "logdet")}
+    assert {one.source for one in found.checks if one.verdict == "WRONG"} == {"noncontiguous"}
+    assert len(found.kernels) > 400

@@ -244,7 +244,7 @@ def test_a_path_that_will_not_do_is_told_before_anything_runs(
 def test_a_workload_that_cannot_be_seen_ends_with_4_when_it_is_the_only_one(
     checkout: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (checkout / "nets.py").write_text("import no_such_framework\n")
+    (checkout / "nets.py").write_text("import no_such_framework\n" + WORKLOADS)
     assert run(["map", "run", "--only", "census", "--out", "map.json"]) == 4
     assert "no_such_framework" in capsys.readouterr().out
     found = read_record(checkout / "map.json", WorkloadMap)

@@ -29,6 +29,7 @@ def test_a_complete_set_lacks_nothing() -> None:
             "t",
             "train",
             devices=2,
+            parallel=["ddp"],
             python=None,
             command="torchrun t.py {out}",
             metrics={"m": {"unit": "s", "better": "lower"}},
@@ -47,3 +48,8 @@ def test_a_command_without_a_model_is_pointed_out() -> None:
         metrics={"m": {"unit": "s", "better": "lower"}},
     )
     assert any("c: a command is not seen" in said for said in suggestions([declared]))
+
+
+def test_a_model_on_several_devices_without_a_strategy_is_pointed_out() -> None:
+    (said,) = [each for each in suggestions([workload("t", "train", devices=2)]) if "t:" in each]
+    assert said.startswith("t: parallel = ")
