@@ -163,7 +163,7 @@ class _Bench:
             problem = self._until_decided(engine)
         finally:
             engine.close()
-        if problem is None and not self.stop.is_set():
+        if problem is None and self.plan.purpose == "compare":
             self.communication = self._profiled()
         if problem is None or self.stop.is_set():
             return self._finished()

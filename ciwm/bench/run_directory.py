@@ -4,6 +4,7 @@ request.json    what was asked, so that `--resume` asks the same
 plan.json       seed, order and family, frozen before the first launch
 workloads/      the workloads' own files, a copy a side
 launches/       a folder a launch: job.json, journal.jsonl, log.txt, result.json
+profiles/       a folder for each side that was profiled after the timing
 run.json        the Run record; rewritten after each block
 
 A run of four builds has factorial.json in the place of plan.json and run.json.

@@ -30,7 +30,10 @@ MOST_EVENTS = 32  # of one reading: a card that raises more is told to be broken
 
 
 class NvidiaMeter:
-    """A card, or a MIG instance; clocks, power and ECC are those of the whole card."""
+    """A card, or a MIG instance; clocks, power and ECC are those of the whole card.
+
+    `readers` are the single readings that it has, by the name of their field.
+    """
 
     def __init__(self, index: int, uuid: str | None) -> None:
         """Raises Gone when the driver or the card does not answer."""
@@ -46,24 +49,23 @@ class NvidiaMeter:
             self._events = self._event_set()
         except pynvml.NVMLError as error:
             raise Gone(str(error)) from error
-        self._readers = self._make_readers()
-        self._names = reader(pynvml)
+        self.readers = self._make_readers()
 
     def read(self, *, thorough: bool) -> Reading:
         """What the card does now; what it lacks is asked once only."""
         found: dict[str, Any] = {}
-        for name in tuple(self._readers) if thorough else FAST:
-            read = self._readers.get(name)
+        for name in tuple(self.readers) if thorough else FAST:
+            read = self.readers.get(name)
             if read is None:
                 continue
             try:
                 found[name] = read()
             except lacking(self._nvml):
-                del self._readers[name]
+                del self.readers[name]
             except lost(self._nvml) as error:
                 raise Gone(str(error)) from error
             except self._nvml.NVMLError as error:  # as under some hypervisors: this one, for good
-                del self._readers[name]
+                del self.readers[name]
                 self._complaints.append(f"{name}: {error}")
         return Reading(**found)
 
@@ -143,14 +145,21 @@ class NvidiaMeter:
 
     def _make_readers(self) -> dict[str, Callable[[], Any]]:
         nvml, card = self._nvml, self._card
+        # by their names since driver 535, and until CUDA 14, else by the other ones
+        reasons = either(
+            nvml,
+            "nvmlDeviceGetCurrentClocksEventReasons",
+            "nvmlDeviceGetCurrentClocksThrottleReasons",
+        )
+        temperature = either(nvml, "nvmlDeviceGetTemperature", "nvmlDeviceGetTemperatureV")
         return {
             "sm_clock_mhz": lambda: nvml.nvmlDeviceGetClockInfo(card, nvml.NVML_CLOCK_SM),
             "memory_clock_mhz": lambda: nvml.nvmlDeviceGetClockInfo(card, nvml.NVML_CLOCK_MEM),
-            "temperature_c": lambda: nvml.nvmlDeviceGetTemperature(card, nvml.NVML_TEMPERATURE_GPU),
+            "temperature_c": lambda: temperature(card, nvml.NVML_TEMPERATURE_GPU),
             "power_w": lambda: nvml.nvmlDeviceGetPowerUsage(card) / 1000,
             "utilisation_pct": lambda: int(nvml.nvmlDeviceGetUtilizationRates(card).gpu),
             "memory_bytes": lambda: int(nvml.nvmlDeviceGetMemoryInfo(self._handle).used),
-            "reasons": lambda: reason_names(self._names(card)),
+            "reasons": lambda: reason_names(int(reasons(card))),
         }
 
 
@@ -161,13 +170,20 @@ def reason_names(bits: int) -> tuple[str, ...]:
     return (*names, *([f"reason_{unnamed:#x}"] if unnamed else []))
 
 
-def reader(binding: Any) -> Callable[[Any], int]:
-    """What reads the reasons: by their name since driver 535, else by the older one."""
+def either(binding: Any, *names: str) -> Callable[..., Any]:
+    """What calls the first of these functions that binding and driver both have.
 
-    def read(card: Any) -> int:
-        try:
-            return int(binding.nvmlDeviceGetCurrentClocksEventReasons(card))
-        except binding.NVMLError_FunctionNotFound:
-            return int(binding.nvmlDeviceGetCurrentClocksThrottleReasons(card))
+    Newer ones replace older ones, which later are no more.
+    """
+    left = [name for name in names if hasattr(binding, name)] or [names[-1]]
 
-    return read
+    def call(*arguments: Any) -> Any:
+        while True:
+            try:
+                return getattr(binding, left[0])(*arguments)
+            except binding.NVMLError_FunctionNotFound:
+                if len(left) == 1:
+                    raise
+                del left[0]
+
+    return call

@@ -140,7 +140,7 @@ def _shares(one: CommunicationShare) -> tuple[str, ...]:
     return (
         _percent(one.exposed_pct, 100),
         _percent(one.total_pct, 100),
-        f"{one.slowest_rank} of {one.ranks}",
+        f"rank {one.slowest_rank} ({one.ranks} ranks)",
         most,
     )
 

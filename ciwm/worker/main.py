@@ -78,6 +78,7 @@ def _communication(job: Dict[str, Any], journal: Journal) -> None:
     sys.argv = [job["file"]]
     sys.path.extend(entry for entry in job["path"] if entry not in sys.path)
     run(job, journal, join(job))
+    journal.write("origin", own_files=check_origin(job))
 
 
 def _map(job: Dict[str, Any], journal: Journal) -> None:

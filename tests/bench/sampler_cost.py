@@ -76,7 +76,6 @@ def share(folder: Path, cards: tuple[Accelerator, ...], seconds: float) -> float
         time.sleep(seconds)
     lines = [json.loads(line) for line in (folder / "telemetry.jsonl").read_text().splitlines()]
     assert not problems, problems
-    assert not [line for line in lines if line["kind"] == "problem"], lines
     return float(lines[-1]["cpu_s"]) / float(lines[-1]["at_s"] - lines[0]["at_s"])
 
 

@@ -386,6 +386,26 @@ nvmlReturn_t nvmlDeviceGetCurrentClocksEventReasons(nvmlDevice_t device,
     return result == NVML_SUCCESS ? figure_of(device, "reasons", reasons) : result;
 }
 
+nvmlReturn_t nvmlDeviceGetCurrentClocksThrottleReasons(nvmlDevice_t device,
+                                                       unsigned long long *reasons)
+{
+    nvmlReturn_t result = card_fails(device, "nvmlDeviceGetCurrentClocksThrottleReasons");
+
+    return result == NVML_SUCCESS ? figure_of(device, "reasons", reasons) : result;
+}
+
+nvmlReturn_t nvmlDeviceGetTemperatureV(nvmlDevice_t device, nvmlTemperature_t *temperature)
+{
+    unsigned int found = 0;
+    nvmlReturn_t result;
+
+    if (temperature->version != nvmlTemperature_v1)
+        return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    result = small_figure(device, "nvmlDeviceGetTemperatureV", "temperature", &found);
+    temperature->temperature = (int)found;
+    return result;
+}
+
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t device, unsigned int *count,
                                                      nvmlProcessInfo_t *infos)
 {

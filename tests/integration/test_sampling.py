@@ -15,13 +15,14 @@ import pytest
 from ciwm.launch import sampling
 from ciwm.launch.sampling import sampler, watched
 from ciwm.records import Accelerator
-from tests.nvml import Cards, cards_at_work
+from tests.nvml import POWER_CAP, Cards, cards_at_work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 CARD = Accelerator(index=0, vendor="nvidia", name="NVIDIA H200", uuid="GPU-0")
+FUNCTION_NOT_FOUND = 13  # nvmlReturn_t
 HANGING: dict[str, Any] = {"hang.nvmlDeviceGetPowerUsage": 1}
 CONTROLLER = """
 import pathlib, sys, time
@@ -161,3 +162,21 @@ def test_processes_that_nobody_tells_are_a_problem_and_not_an_empty_card(
         seen = watching.seen(tmp_path, (), 0.0)
     assert seen is not None
     assert seen.problem == "accelerator 0: processes: the driver does not tell them"
+
+
+@pytest.mark.parametrize(
+    "lacking",
+    ["nvmlDeviceGetTemperature", "nvmlDeviceGetCurrentClocksEventReasons"],  # CUDA 14's, and 525's
+)
+def test_a_driver_is_asked_by_the_names_that_its_functions_have(
+    cards: Cards, tmp_path: Path, lacking: str
+) -> None:
+    cards.set(**{f"fail.{lacking}": FUNCTION_NOT_FOUND, "reasons": POWER_CAP})
+    with sampler((CARD,), 50) as watching:
+        with watched(watching, tmp_path):
+            pid_in(tmp_path)
+        seen = watching.seen(tmp_path, (), 0.0)
+    assert seen is not None
+    (window,) = seen.cards
+    assert (window.temperature_max_c, window.throttle_reasons) == (61, ("sw_power_cap",))
+    assert seen.problem == ""

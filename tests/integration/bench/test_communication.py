@@ -192,7 +192,7 @@ def test_a_run_profiles_each_side_once_and_times_nothing_there(
     assert '"samples"' not in journal
     text = "".join(rank_text(rank_figures(run)))
     assert "Communication (percent of that rank's profiled step" in text
-    assert "1 of 2" in text
+    assert "rank 1 (2 ranks)" in text
 
 
 @pytest.mark.parametrize("fields", [{"devices": 1}, {"command": "x", "metrics": {}}])

@@ -218,7 +218,7 @@ def test_communication_is_that_of_the_rank_which_waits_for_nobody() -> None:
     assert [base.most_exposed_pct, base.most_total_pct] == pytest.approx([60, 70])
     assert (head.slowest_rank, head.exposed_pct) == (None, None)
     (text,) = rank_text(figures)
-    assert "20.0 % 40.0 % 1 of 2 60.0 % exposed, 70.0 %" in " ".join(text.split())
+    assert "20.0 % 40.0 % rank 1 (2 ranks) 60.0 % exposed, 70.0 %" in " ".join(text.split())
     assert "not measured: the budget was spent" in text
 
 
