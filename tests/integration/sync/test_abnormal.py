@@ -75,9 +75,11 @@ def test_a_repository_of_another_user(
     fork: Scene, ciwm: Ciwm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_on_path(tmp_path, monkeypatch, 'GIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec "$git" "$@"')
-    error, hint = one_line(ciwm(fork.path), ENVIRONMENT)
-    assert error == f"git refuses {fork.path}: it belongs to another user"
-    assert hint == f"git config --global --add safe.directory {fork.path}"
+    (below := fork.path / "below").mkdir()
+    for folder in (fork.path, below):
+        error, hint = one_line(ciwm(folder), ENVIRONMENT)
+        assert error == f"git refuses {fork.path}: it belongs to another user"
+        assert hint == f"git config --global --add safe.directory {fork.path}"
 
 
 def test_a_machine_without_git(
