@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import os
 import re
+import shlex
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -50,6 +51,12 @@ def _hidden_variables(ours: Mapping[str, str]) -> list[str]:
     ]
 
 
+def _settings_outside() -> str:
+    """How many settings the caller's environment holds; git itself complains of no number."""
+    said = os.environ.get("GIT_CONFIG_COUNT", "")
+    return said if said.isdecimal() else "0"
+
+
 @dataclass(frozen=True)
 class Repository:
     """A repository and the folder commands run in; `variables` are added to git's environment."""
@@ -73,13 +80,17 @@ class Repository:
         made = Repository(self.path, {**self.variables, **variables})
         return made if _ELSEWHERE & variables.keys() else self._telling(made)
 
-    def with_settings(self, settings: Sequence[tuple[str, str]]) -> Repository:
+    def with_settings(
+        self, settings: Sequence[tuple[str, str]], *, keep: bool = False
+    ) -> Repository:
         """The same repository with settings for our own commands, read from no file.
 
-        They travel in the environment, so that a secret is on no command line.
+        They travel in the environment, so that a secret is on no command line. With `keep`, those
+        that the environment holds already stay.
         """
-        variables = {"GIT_CONFIG_COUNT": str(len(settings))}
-        for index, (key, value) in enumerate(settings):
+        before = int(self.variables.get("GIT_CONFIG_COUNT", _settings_outside())) if keep else 0
+        variables = {"GIT_CONFIG_COUNT": str(before + len(settings))}
+        for index, (key, value) in enumerate(settings, start=before):
             variables[f"GIT_CONFIG_KEY_{index}"] = key
             variables[f"GIT_CONFIG_VALUE_{index}"] = value
         return self.with_variables(**variables)
@@ -254,9 +265,11 @@ def without_credentials(text: str) -> str:
 
 def _not_a_repository(path: Path, stderr: str) -> GitError:
     if "dubious ownership" in stderr:
+        named = re.search(r"in repository at '(.+)'", stderr)  # the top folder, not one below it
+        top = named[1] if named else path
         return GitError(
-            f"git refuses {path}: it belongs to another user",
-            f"git config --global --add safe.directory {path}",
+            f"git refuses {top}: it belongs to another user",
+            f"git config --global --add safe.directory {shlex.quote(str(top))}",
         )
     if "not a git repository" not in stderr:
         return GitError(

@@ -22,7 +22,7 @@ from ciwm.report.agent_parts import (
 from ciwm.report.agent_past import history_part, incoming_part, pulls_part
 from ciwm.report.agent_tasks import tasks_part
 from ciwm.report.detail import Detail, longest, name
-from ciwm.report.sync_gate import gate_lines, rating_line
+from ciwm.report.sync_gate import gate_lines, level_words, rating_line
 from ciwm.report.sync_shape import shape_title
 from ciwm.report.sync_words import answer, facts
 
@@ -79,7 +79,7 @@ def _state(report: SyncReport) -> str:
     lines.append(f"- shape: {shape_title(report.shape)}")
     lines += [f"  - {quoted(line)}" for line in report.shape.evidence[:20]]
     if rated := rating_line(report):
-        lines.append(f"- debt: {report.rating.level if report.rating else ''}, {quoted(rated)}")
+        lines.append(f"- debt: {level_words(report)}, {quoted(rated)}")
     lines += [f"- {quoted(line)}" for line in gate_lines(report)[:50]]
     return "\n".join(["## Where things stand", "", *lines])
 

@@ -29,6 +29,12 @@ def rating_line(report: SyncReport) -> str:
     return "; ".join((*rating.reasons, *few, *left_out))
 
 
+def level_words(report: SyncReport) -> str:
+    """The level; where contents are missing it may be higher than what could be counted says."""
+    level = report.rating.level if report.rating else None
+    return f"at least {level}" if report.partial and level != "high" else str(level)
+
+
 def gate_lines(report: SyncReport) -> list[str]:
     """What is over or bad form, the failing things first."""
     gate = report.gate
@@ -41,8 +47,7 @@ def gate_lines(report: SyncReport) -> list[str]:
 def rating_section(report: SyncReport) -> str:
     """Markdown: the rating in one line; empty where there is none."""
     line = rating_line(report)
-    level = report.rating.level if report.rating else None
-    return f"Debt: **{level}** ({words(line, LENGTH)})" if line else ""
+    return f"Debt: **{level_words(report)}** ({words(line, LENGTH)})" if line else ""
 
 
 def gate_section(report: SyncReport) -> str:
@@ -63,8 +68,7 @@ def show_gate(report: SyncReport, console: Console) -> None:
     if len(lines) > LINES_SHOWN:
         console.print(Text(f"and {len(lines) - LINES_SHOWN} more (--json has them)", style="dim"))
     rated = rating_line(report)
-    if rated and report.rating:
-        told = f"debt: {report.rating.level} ({rated})"
-        console.print(Text(visible(told)))
+    if rated:
+        console.print(Text(visible(f"debt: {level_words(report)} ({rated})")))
     if lines or rated:
         console.print()

@@ -48,6 +48,8 @@ def fit_words(patch: QueuedPatch) -> str:
             return f"applies, {plural(patch.offset_lines, 'line')} off"
         case "fuzz":
             return f"applies with fuzz {patch.fuzz}"
+        case "fails" if not patch.failed:
+            return f"fails: {patch.message}"
         case "fails":
             return f"fails in {patch.hunks_failed} of {plural(patch.hunks, 'hunk')}"
         case "upstream":
@@ -83,7 +85,7 @@ def patches_section(queue: PatchQueue | None, detail: Detail) -> str:
     found = notable(queue)
     shown = found[: detail.items or _FEW]
     rows = [
-        (name(patch.name), words(fit_words(patch), 60), words(patch.reason or patch.message, 200))
+        (name(patch.name), words(fit_words(patch), 120), words(patch.reason or patch.message, 200))
         for patch in shown
     ]
     parts = [

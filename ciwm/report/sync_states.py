@@ -52,9 +52,9 @@ def droppable_number(carried: Carried) -> int:
 
 def state_section(carried: Carried | None, detail: Detail) -> str:
     """Markdown, folded; empty when there is nothing to drop or no room for a list."""
-    if carried is None or not (number := droppable_number(carried)) or not detail.items:
+    if carried is None or not (found := droppable(carried)) or not detail.items:
         return ""
-    shown = droppable(carried)[: detail.items]
+    shown, number = found[: detail.items], droppable_number(carried)
     rows = [
         (
             code(commit.sha[:12]),
@@ -74,9 +74,9 @@ def state_section(carried: Carried | None, detail: Detail) -> str:
 
 def show_states(carried: Carried | None, console: Console) -> None:
     """Print the first of them; nothing when there is none."""
-    if carried is None or not (number := droppable_number(carried)):
+    if carried is None or not (found := droppable(carried)):
         return
-    shown = droppable(carried)[:SHOWN]
+    shown, number = found[:SHOWN], droppable_number(carried)
     rows = [
         (
             commit.sha[:12],

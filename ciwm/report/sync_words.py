@@ -52,9 +52,8 @@ def answer(report: SyncReport, quote: Callable[[str], str] = str) -> str:
         return f"{merging} could not be tried (see the notes)."
     if conflicts.clean:
         return f"{merging} is clean{', as far as it could be tried' if report.partial else ''}."
-    at_least = "at least " if report.partial else ""
     return (
-        f"{merging} conflicts in {at_least}{plural(conflicts.count, 'file')} "
+        f"{merging} conflicts in {_at_least(report)}{plural(conflicts.count, 'file')} "
         f"({plural(conflicts.hunks, 'hunk')})."
     )
 
@@ -80,6 +79,11 @@ def facts(report: SyncReport, quote: Callable[[str], str] = str) -> list[tuple[s
     ]
 
 
+def _at_least(report: SyncReport) -> str:
+    """What stands before a figure that leaves out files whose contents are missing."""
+    return "at least " if report.partial else ""
+
+
 def _carried(report: SyncReport) -> str:
     carried = report.carried
     if carried is None:
@@ -89,7 +93,7 @@ def _carried(report: SyncReport) -> str:
     return (
         f"{plural(carried.commits, 'commit')}{already if carried.upstreamed_commits else ''}, "
         f"{plural(carried.files, 'file')}{binaries}, "
-        f"{lines(carried.lines_added, carried.lines_removed)}"
+        f"{_at_least(report)}{lines(carried.lines_added, carried.lines_removed)}"
     )
 
 
@@ -99,7 +103,8 @@ def _intrusive(report: SyncReport) -> list[tuple[str, str]]:
     if carried is None or carried.intrusive is None or carried.deleted is None:
         return []
     inside, gone = carried.intrusive, carried.deleted
-    fact = f"{plural(inside.files, 'file')}, {lines(inside.lines_added, inside.lines_removed)}"
+    changed = f"{_at_least(report)}{lines(inside.lines_added, inside.lines_removed)}"
+    fact = f"{plural(inside.files, 'file')}, {changed}"
     removed = f"; {plural(gone.files, 'file')} removed" if gone.files else ""
     return [("changed in place", fact + removed)]
 

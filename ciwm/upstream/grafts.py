@@ -5,6 +5,7 @@ It has the same objects, settings and replacements; nothing of it reaches the us
 
 from __future__ import annotations
 
+import os
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from ciwm.git import Repository
 from ciwm.upstream.objects import raw_objects
+from ciwm.upstream.quiet import as_file, without_drivers
 from ciwm.upstream.reading import read
 
 if TYPE_CHECKING:
@@ -19,15 +21,22 @@ if TYPE_CHECKING:
 
 _REPLACED = "refs/replace/"
 _GRAFTS = "refs/ciwm-grafts/"
+_NO_OTHER_SETTINGS = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_CONFIG_COUNT": "0",
+    "GIT_CONFIG_PARAMETERS": "",
+}
 
 
 @contextmanager
 def grafted(repository: Repository, parents: Mapping[str, Sequence[str]]) -> Iterator[Repository]:
-    """The repository with other parents for the given commits; itself when there are none.
+    """The repository with other parents for the given commits, and without merge drivers.
 
-    `repository` runs in its top folder, so that attributes are found where they were.
+    Itself where it has neither. `repository` runs in its top folder, so that attributes are found
+    where they were.
     """
-    if not parents:
+    if not parents and not without_drivers(repository):
         yield repository
         return
     with borrowing(repository) as scratch:
@@ -36,7 +45,10 @@ def grafted(repository: Repository, parents: Mapping[str, Sequence[str]]) -> Ite
 
 @contextmanager
 def borrowing(repository: Repository) -> Iterator[Repository]:
-    """An empty scratch repository that has the objects and settings of another; gone at the end."""
+    """An empty scratch repository that has the objects and settings of another; gone at the end.
+
+    Merge drivers are left out.
+    """
     with tempfile.TemporaryDirectory(prefix="ciwm-scratch-") as folder:
         yield _borrowed(repository, Path(folder))
 
@@ -44,17 +56,32 @@ def borrowing(repository: Repository) -> Iterator[Repository]:
 def _borrowed(repository: Repository, folder: Path) -> Repository:
     form = repository.text("rev-parse", "--show-object-format")
     objects = repository.path / repository.text("rev-parse", "--git-path", "objects")
-    config = repository.common_directory / "config"
     # by itself: a GIT_WORK_TREE among the variables forbids a bare one
     plain = Repository(folder)
     plain.run("init", "--quiet", "--bare", "--template=", f"--object-format={form}", ".")
     (folder / "objects/info").mkdir(exist_ok=True)
     (folder / "objects/info/alternates").write_text(f"{_quoted(str(objects.resolve()))}\n")
-    repository.run("config", "--file", str(folder / "config"), "include.path", str(config))
     variables = {"GIT_DIR": str(folder), "GIT_REPLACE_REF_BASE": _GRAFTS}
+    variables |= _settings(repository, folder)
     if repository.root is not None:
         variables["GIT_WORK_TREE"] = str(repository.root)
     return repository.with_variables(**variables)
+
+
+def _settings(repository: Repository, folder: Path) -> dict[str, str]:
+    """Give a scratch repository the settings and attributes of another; variables it needs."""
+    common = repository.common_directory
+    if (attributes := common / "info/attributes").is_file():
+        (folder / "info").mkdir(exist_ok=True)
+        (folder / "info/attributes").write_bytes(attributes.read_bytes())
+    settings = without_drivers(repository)
+    if not settings:
+        config = str(folder / "config")
+        repository.run("config", "--file", config, "include.path", str(common / "config"))
+        return {}
+    with (folder / "config").open("ab") as file:
+        file.write(as_file(settings))
+    return _NO_OTHER_SETTINGS
 
 
 def _quoted(path: str) -> str:

@@ -11,6 +11,7 @@ from ciwm.upstream.dates import committed_at
 from ciwm.upstream.fork import Effort, Told, fork_report
 from ciwm.upstream.names import readable_text
 from ciwm.upstream.pair import UNRELATED_HINT, find_pair
+from ciwm.upstream.quiet import quiet
 from ciwm.upstream.setting import repository_name
 from ciwm.upstream.shape import find_ground
 
@@ -48,7 +49,7 @@ def sync_report(
     fetched. Raises UsageError for revisions that cannot be compared, GitError for a shallow clone
     or a history that cannot be read; missing file contents make the report partial instead.
     """
-    offline = repository.from_top().without_fetching()
+    offline = quiet(repository.from_top().without_fetching())
     if config.style in ("plugin", "patches") or config.patches is not None or config.lanes:
         report = _pinned_report(
             offline,

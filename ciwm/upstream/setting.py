@@ -45,19 +45,14 @@ def driver_notes(repository: Repository, paths: Sequence[str]) -> tuple[str, ...
     fields = found.text.split("\0")
     named = dict(zip(fields[0::3], fields[2::3], strict=False))
     wanted = sorted({value for value in named.values() if value not in _BUILT_IN})
-    return tuple(_driver_note(repository, driver, named) for driver in wanted)
+    return tuple(_driver_note(driver, named) for driver in wanted)
 
 
-def _driver_note(repository: Repository, driver: str, named: dict[str, str]) -> str:
+def _driver_note(driver: str, named: dict[str, str]) -> str:
     paths = [readable_path(path) for path, value in named.items() if value == driver]
     where = f"{paths[0]}" + (f" and {len(paths) - 1} more" if len(paths) > 1 else "")
-    known = repository.run("config", "--get", f"merge.{driver}.driver", check=False)
-    if known.status == 0:
-        return f"the merge driver {driver} of this machine's git applies to {where}"
-    return (
-        f"{where} asks for the merge driver {driver}, which this machine's git does not have: "
-        "merged as text"
-    )
+    verb = "asks" if len(paths) == 1 else "ask"
+    return f"{where} {verb} for the merge driver {driver}; a report runs none: merged as text"
 
 
 def repository_name(repository: Repository) -> str:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 class Refusal(NamedTuple):
     """One way of calling the original that the replacement does not take.
 
-    what      lacks (a parameter the original has), demands (one the original does not have, or
+    what      lacks (a parameter the original has), renames (the same under its former name),
+              names (it is taken by keyword alone), demands (one the original does not have, or
               not always), reorders (one that has another place)
     optional  whether callers of the original may leave it out
     """
@@ -42,11 +43,28 @@ def refusals(replacement: Signature, original: Signature) -> set[Refusal]:
         optional = each.default is not None
         by_keyword = each.kind == POSITIONAL_ONLY or each.name in names or VAR_KEYWORD in kinds
         by_place = each.kind == KEYWORD_ONLY or at < len(slots) or VAR_POSITIONAL in kinds
-        if not (by_keyword and by_place):
-            found.add(Refusal("lacks", each.name, optional, -1 if by_place else at))
-        elif _elsewhere(slots, each, at):
+        if _elsewhere(slots, each, at):
             found.add(Refusal("reorders", each.name, optional, at))
+        elif not (by_keyword and by_place):
+            what = "names" if by_keyword else "lacks"
+            found.add(Refusal(what, each.name, optional, -1 if by_place else at))
     return found | set(_demands(replacement, original))
+
+
+def is_renamed(refusal: Refusal, sides: tuple[Signature, Signature, Signature]) -> bool:
+    """Whether what ours lacks of the new original is there by the name that the old one had for it.
+
+    `sides` are ours, the old and the new original.
+    """
+    name = refusal.name
+    ours, old, new = (
+        [e.name for e in side if e.kind in (POSITIONAL, POSITIONAL_ONLY)] for side in sides
+    )
+    if refusal.what != "lacks" or name in old or name not in new:
+        return False
+    if (at := new.index(name)) >= min(len(ours), len(old)):
+        return False
+    return ours[at] == old[at] and old[at] not in new
 
 
 def _elsewhere(slots: Sequence[Parameter], each: Parameter, at: int) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ciwm.upstream.drift.acceptance import Refusal, refusals
+from ciwm.upstream.drift.acceptance import Refusal, is_renamed, refusals
 from ciwm.upstream.drift.callers import UpstreamCall, upstream_calls
 from ciwm.upstream.drift.calls import written
 from ciwm.upstream.drift.pair import Change, Where
@@ -68,14 +68,19 @@ def _refused(worlds: Worlds, each: Replaced) -> list[Refusal]:
         return []
     old, new = worlds.old.rows(*each.old)[0], worlds.new.rows(*each.new)[0]
     if old.kind != new.kind and (new.kind == "property") != (each.ours.kind == "property"):
-        return [Refusal("is", "a property now", optional=False, at=-1)]
+        what = "property" if new.kind == "property" else "method"
+        return [Refusal("is", f"a {what} now", optional=False, at=-1)]
     if old.kind != "function" or new.kind != "function":
         return []
     ours = _without_self(each.ours, each.old.name)
-    before = refusals(ours, _without_self(old, each.old.name))
+    originals = _without_self(old, each.old.name), _without_self(new, each.new.name)
+    before, after = (refusals(ours, original) for original in originals)
     known = {(refusal.what, refusal.name) for refusal in before}
-    after = refusals(ours, _without_self(new, each.new.name))
-    return sorted(r for r in after if (r.what, r.name) not in known)
+    return sorted(
+        r._replace(what="renames") if is_renamed(r, (ours, *originals)) else r
+        for r in after
+        if (r.what, r.name) not in known
+    )
 
 
 def _without_self(row: Symbol, name: str) -> Signature:
@@ -91,8 +96,11 @@ def _signature_change(
 ) -> Change:
     method = each.new.name.rpartition(".")[2]
     evidence = [call for call in calls.get(method, ()) if any(_passes(call, r) for r in found)]
-    firm = any(not refusal.optional for refusal in found)
-    hard = (firm or evidence or not calls.get(method)) and method not in _CONSTRUCTORS
+    # what ours takes in one of the two ways breaks where somebody uses the other, and not before
+    whole = [refusal for refusal in found if refusal.what not in ("renames", "names")]
+    firm = any(not refusal.optional for refusal in whole)
+    unsure = whole and not calls.get(method)
+    hard = (firm or evidence or unsure) and method not in _CONSTRUCTORS
     new = worlds.new.rows(*each.new)[0]
     detail = "; ".join(_told(refusal) for refusal in found)
     if evidence:
@@ -116,13 +124,17 @@ def _passes(call: UpstreamCall, refusal: Refusal) -> bool:
     if refusal.what == "demands":
         left_out = refusal.name not in call.keywords and not call.hides
         return refusal.optional and left_out and not 0 <= refusal.at < call.positional
-    by_name = refusal.what == "lacks" and refusal.name in call.keywords
+    by_name = refusal.what in ("lacks", "renames") and refusal.name in call.keywords
     return by_name or 0 <= refusal.at < call.positional
 
 
 def _told(refusal: Refusal) -> str:
     if refusal.what == "is":
         return f"the original is {refusal.name}"
+    if refusal.what == "renames":
+        return f"has the former name of {refusal.name}, which goes well by position only"
+    if refusal.what == "names":
+        return f"takes {refusal.name} by keyword only"
     if refusal.what == "reorders":
         return f"{refusal.name} has another place now"
     if refusal.what == "demands":

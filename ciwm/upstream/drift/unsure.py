@@ -22,11 +22,13 @@ ANYTHING = "*"
 _SIGNS = (
     b"setattr", b"__dict__", b"__slots__", b"__new__(", b"= cls(", b"copy(self", b"globals()",
     b"vars(", b"locals()", b"sys.modules[", b"    global ", b"exec(", b"= self\n",
+    b"register_buffer(", b"register_parameter(", b"add_module(", b"register_module(",
 )  # fmt: skip
 _WALRUS = re.compile(rb"^[^\s#][^\n]*:=", re.MULTILINE)  # elsewhere it binds no name of a module
 _SPACES = {"globals", "vars", "locals"}
 _SETTERS = {"setattr", "object.__setattr__"}
-_METHODS = {"__setattr__", "update", "setdefault"}
+_REGISTRARS = {"register_buffer", "register_parameter", "add_module", "register_module"}
+_METHODS = {"__setattr__", "update", "setdefault", *_REGISTRARS}
 
 
 @dataclass(frozen=True)
@@ -124,9 +126,12 @@ class _Reader:
             self._method(func, node.args, place)
 
     def _method(self, func: ast.Attribute, arguments: list[ast.expr], place: _Place) -> None:
-        """`super().__setattr__(...)`, `globals().update(...)`."""
+        """`super().__setattr__(...)`, `globals().update(...)`, `self.register_buffer(...)`."""
         if func.attr == "__setattr__" and arguments and not dotted(func):
             self._add(place.owner, _constant(arguments[0]))
+        elif func.attr in _REGISTRARS:
+            if arguments and dotted(func.value) in place.own:
+                self._add(place.owner, _constant(arguments[0]))
         elif (owner := self._space(func.value, place)) is not None:
             self._add(owner, ANYTHING)
 

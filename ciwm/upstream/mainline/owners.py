@@ -101,7 +101,9 @@ def _blamed(repository: Repository, file: Collision, ranges: list[str]) -> set[s
 
     The whole history may be asked: to leave upstream's out, git would walk it from end to end.
     """
-    found = read(repository, "blame", "--porcelain", *ranges, file.downstream, "--", file.path)
+    # a file of commits to ignore, which settings may name, need not be in this checkout
+    form = ("--porcelain", "--no-ignore-revs-file", "--no-textconv")
+    found = read(repository, "blame", *form, *ranges, file.downstream, "--", file.path)
     return {head[1] for line in found.text.split("\n") if (head := _BLAMED.match(line))}
 
 

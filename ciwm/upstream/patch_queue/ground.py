@@ -12,6 +12,7 @@ from ciwm.git import Repository
 from ciwm.upstream.grafts import borrowing
 from ciwm.upstream.pair import BRANCHES, upstream_ref
 from ciwm.upstream.pins import pinned_commit, read_pin
+from ciwm.upstream.quiet import quiet
 from ciwm.upstream.setting import repository_name
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def upstream_clone(repository: Repository, config: UpstreamConfig) -> Repository
             f"[upstream] repository: there is no folder {path}",
             f"git clone {config.url or 'URL'} {path}",
         )
-    clone = Repository.open(path).from_top().without_fetching()
+    clone = quiet(Repository.open(path).from_top().without_fetching())
     if clone.is_shallow:
         raise GitError(
             f"the clone of upstream in {path} is shallow: its history is cut off",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.integration.drift.bed import drifted, told
 
 if TYPE_CHECKING:
@@ -216,3 +218,37 @@ def test_a_mock_of_something_gone_fails_and_one_of_a_changed_body_does_not_matte
     bed.release("after", {"a.py": "def walk(): return 2\n"})
     found = bed.only()
     assert (found.symbol, found.severity, found.in_tests) == ("engine.a.run", "hard", True)
+
+
+@pytest.mark.parametrize(
+    ("original", "ours", "call", "expected"),
+    [
+        ("x", "y", "", ("soft", "has the former name of x, which goes well by position only")),
+        ("x", "y", "base.run(x=1)", ("hard", "has the former name of x")),
+        ("y, x", "y, own=None", "", ("hard", "lacks the required parameter x")),
+        ("y, x=None", "y, **rest", "", ("soft", "takes x by keyword only")),
+        ("y, x=None", "y, **rest", "base.run(1, 2)", ("hard", "takes x by keyword only")),
+        ("y, x=None", "y", "", ("hard", "lacks the optional parameter x")),
+    ],
+)
+def test_an_override_that_takes_it_in_one_way_breaks_where_the_other_is_used(
+    bed: Bed, original: str, ours: str, call: str, expected: tuple[str, str]
+) -> None:
+    old = {"a.py": "class Base:\n    def run(self, y): pass\n"}
+    new = {"a.py": f"class Base:\n    def run(self, {original}): pass\n", "b.py": f"{call}\n"}
+    plugin = f"from engine.a import Base\nclass Ours(Base):\n    def run(self, {ours}): pass\n"
+    [found] = drifted(bed, old, new, plugin)
+    assert (found.kind, found.severity) == ("override signature", expected[0])
+    assert found.detail.startswith(expected[1])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what"), [("@property\n    ", "", "method"), ("", "@property\n    ", "property")]
+)
+def test_a_property_that_becomes_a_method_or_the_reverse(
+    bed: Bed, old: str, new: str, what: str
+) -> None:
+    upstream = [{"a.py": f"class Base:\n    {each}def run(self): pass\n"} for each in (old, new)]
+    plugin = f"from engine.a import Base\nclass Ours(Base):\n    {old}def run(self): pass\n"
+    [found] = drifted(bed, upstream[0], upstream[1], plugin)
+    assert (found.severity, found.detail) == ("hard", f"the original is a {what} now")

@@ -18,6 +18,11 @@ IN_A_CLASS = {
             for key, value in given.items():
                 setattr(self, key, value)
         """,
+    "as buffers under computed names": """
+        def __init__(self, **given):
+            for key, value in given.items():
+                self.register_buffer(key, value)
+        """,
     "in the dictionary of an object": """
         def __init__(self, **given):
             self.__dict__.update(given)

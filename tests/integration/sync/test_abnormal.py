@@ -75,9 +75,11 @@ def test_a_repository_of_another_user(
     fork: Scene, ciwm: Ciwm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put_on_path(tmp_path, monkeypatch, 'GIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec "$git" "$@"')
-    error, hint = one_line(ciwm(fork.path), ENVIRONMENT)
-    assert error == f"git refuses {fork.path}: it belongs to another user"
-    assert hint == f"git config --global --add safe.directory {fork.path}"
+    (below := fork.path / "below").mkdir()
+    for folder in (fork.path, below):
+        error, hint = one_line(ciwm(folder), ENVIRONMENT)
+        assert error == f"git refuses {fork.path}: it belongs to another user"
+        assert hint == f"git config --global --add safe.directory {fork.path}"
 
 
 def test_a_machine_without_git(
@@ -380,7 +382,10 @@ def test_a_partial_clone_is_not_filled_and_the_missing_blobs_are_named(
     assert report["conflicts"]["count"] == 0
     assert any("3 changed files are missing" in note for note in report["notes"])
     assert "warning: " in run.err
-    assert "as far as it could be tried" in ciwm(partial.path, "origin/main").out
+    out = ciwm(partial.path, "origin/main").out
+    assert "as far as it could be tried" in out
+    assert "3 files, at least +2 -0 lines" in out  # what could not be read is not counted as none
+    assert "debt: at least low (" in out
 
 
 def test_a_partial_clone_is_filled_where_that_is_asked_for(

@@ -238,7 +238,7 @@ def test_the_text_of_a_huge_hunk_is_bounded_and_the_report_says_so(
     assert run.report["notes"] == ["1 conflict hunks are shortened to 4000 bytes"]
 
 
-def test_a_merge_driver_takes_part_and_is_named(tmp_path: Path, ciwm: Ciwm) -> None:
+def test_a_merge_driver_is_named_and_never_run(tmp_path: Path, ciwm: Ciwm) -> None:
     def base(scene: Scene) -> None:
         scene.write(".gitattributes", "a merge=ours-wins\nb merge=nowhere\n")
         scene.write("a", TEXT)
@@ -252,13 +252,31 @@ def test_a_merge_driver_takes_part_and_is_named(tmp_path: Path, ciwm: Ciwm) -> N
         return edit
 
     scene = two_sides(tmp_path / "driver", base, both(FORK_TEXT), both(UPSTREAM_TEXT))
-    scene.git("config", "merge.ours-wins.driver", "echo said; echo warning: heard >&2; true")
-    report = ciwm(scene.path, "--json").report
-    assert [file["path"] for file in report["conflicts"]["files"]] == ["b"]
-    missing, present, heard = report["notes"]
-    assert heard == "trial merge: heard"
-    assert missing.startswith("b asks for the merge driver nowhere, which this machine's git does")
-    assert present == "the merge driver ours-wins of this machine's git applies to a"
+    before = ciwm(scene.path, "--json").report["conflicts"]["files"]
+    scene.git("config", "merge.ours-wins.name", "keep ours")
+    scene.git("config", "merge.ours-wins.driver", f"touch {tmp_path / 'ran'}; true")
+    report = ciwm(scene.path, "--json", "--culprits", "60").report
+    assert not (tmp_path / "ran").exists()
+    assert report["conflicts"]["files"] == before  # as text, like b
+    assert [file["path"] for file in before] == ["a", "b"]
+    assert [culprit["files"] for culprit in report["conflicts"]["culprits"]] == [["a", "b"]]
+    assert report["notes"] == [
+        "b asks for the merge driver nowhere; a report runs none: merged as text",
+        "a asks for the merge driver ours-wins; a report runs none: merged as text",
+    ]
+
+
+def test_a_file_that_is_no_text_conflicts_where_a_driver_would_merge_it(
+    tmp_path: Path, ciwm: Ciwm
+) -> None:
+    def base(scene: Scene) -> None:
+        scene.write(".gitattributes", "a merge=anything\n")
+        scene.write("a", b"\0base")
+
+    scene = two_sides(tmp_path / "r", base, writing("a", b"\0ours"), writing("a", b"\0theirs"))
+    scene.git("config", "merge.anything.driver", "true")
+    (file,) = ciwm(scene.path, "--json").report["conflicts"]["files"]
+    assert (file["path"], file["kind"], file["hunk_count"]) == ("a", "binary", 0)
 
 
 def test_a_merge_that_git_refuses_costs_only_the_trial_merge(fork: Scene, ciwm: Ciwm) -> None:

@@ -198,6 +198,27 @@ def test_each_culprit_names_our_commits_whose_lines_it_hits(tmp_path: Path, ciwm
     assert "A Developer" in ciwm(scene.path, "--culprits", AMPLE_S).out
 
 
+def test_no_program_that_attributes_and_settings_name_is_run(tmp_path: Path, ciwm: Ciwm) -> None:
+    scene, _ = upstream_of(tmp_path / "programs", ("breaks a", 3))
+    scene.write(".git/info/attributes", "* merge=evil diff=evil filter=evil\n")
+    names = ("merge.evil.driver", "diff.evil.textconv", "diff.evil.command", "diff.external")
+    for name in (*names, "filter.evil.clean", "filter.evil.smudge", "core.pager"):
+        scene.git("config", name, f"sh -c 'echo {name} >> {tmp_path / 'ran'}; cat'")
+    told = ("--json", "--culprits", AMPLE_S, "--history", "--states")
+    (culprit,) = ciwm(scene.path, *told).report["conflicts"]["culprits"]
+    assert culprit["hits"]
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_file_of_commits_to_ignore_that_is_not_there_costs_no_owner(
+    tmp_path: Path, ciwm: Ciwm
+) -> None:
+    scene, _ = upstream_of(tmp_path / "ignore", ("breaks a", 3))
+    scene.git("config", "blame.ignoreRevsFile", ".git-blame-ignore-revs")
+    (culprit,) = ciwm(scene.path, "--json", "--culprits", AMPLE_S).report["conflicts"]["culprits"]
+    assert [hit["sha"] for hit in culprit["hits"]] == [scene.git("rev-parse", "HEAD")]
+
+
 def test_a_line_of_ours_that_is_gone_is_blamed_on_the_commits_that_touched_the_file(
     tmp_path: Path, ciwm: Ciwm
 ) -> None:

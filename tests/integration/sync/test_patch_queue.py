@@ -270,6 +270,7 @@ def test_the_upstream_commit_with_the_same_patch_is_named(scene: PatchScene, ciw
     (patch,) = scene.report(ciwm)["patches"]["patches"]
     assert (patch["fits"], patch["upstream_commit"]) == ("upstream", taken)
     assert patch["reason"] == f"upstream has it as {taken[:12]}: delete this patch"
+    assert "Carried commits that a rebase may drop" not in ciwm(scene.ours.path).out
 
 
 def test_states_of_pull_requests_can_be_handed_in_later(scene: PatchScene, ciwm: Ciwm) -> None:
@@ -310,6 +311,8 @@ def test_a_series_that_names_a_patch_that_is_not_there(scene: PatchScene, ciwm: 
     one, gone = scene.report(ciwm)["patches"]["patches"]
     assert (one["fits"], gone["fits"]) == ("applies", "fails")
     assert gone["message"] == "the series names it, but there is no such file"
+    told = " ".join(ciwm(scene.ours.path).out.split())
+    assert "fails: the series names it, but there is no such file" in told
 
 
 def test_mailboxes_of_several_mails_in_any_encoding(scene: PatchScene, ciwm: Ciwm) -> None:

@@ -202,8 +202,25 @@ def test_attributes_and_settings_of_the_checkout_hold_on_joined_ground(
     scene.git("add", "-A")
     scene.commit_index("attributes")
     assert "asks for the merge driver ours-always" in ciwm(scene.path, "--json").report["notes"][0]
-    scene.git("config", "merge.ours-always.driver", "true")
+    assert ciwm(scene.path, "--json").report["conflicts"]["clean"] is False
+    scene.write(".gitattributes", "f0.txt merge=union\n")
     assert ciwm(scene.path, "--json").report["conflicts"]["clean"] is True
+
+
+def test_neither_hooks_nor_a_file_monitor_are_started(tmp_path: Path, ciwm: Ciwm) -> None:
+    scene = upstream_history(tmp_path / "r")  # a rewritten fork: refs are made, in a scratch place
+    rewritten(scene, "u2", "fork")
+    scene.commit("own", f0__txt=numbered(1, 9, l9="NINE"))
+    hooks, ran = tmp_path / "hooks", tmp_path / "ran"
+    hooks.mkdir()
+    for name in ("reference-transaction", "post-index-change", "monitor"):
+        (hooks / name).write_text(f"#!/bin/sh\necho {name} >> {ran}\n")
+        (hooks / name).chmod(0o755)
+    scene.git("config", "core.hooksPath", str(hooks))
+    scene.git("config", "core.fsmonitor", str(hooks / "monitor"))
+    report = ciwm(scene.path, "--json", "--culprits", "9", "--history", "--states").report
+    assert report["shape"]["ancestry"] == "rewritten"
+    assert not ran.exists()
 
 
 def test_a_rewritten_history_with_missing_contents(tmp_path: Path, ciwm: Ciwm) -> None:
