@@ -78,7 +78,8 @@ def _gaps(probe: CollectiveProbe, strategies: Sequence[StrategyNeeds]) -> Iterat
     for strategy in strategies:
         for need in strategy.needs:
             primitive = PAIR.get(need.primitive, need.primitive)
-            wanted[primitive, need.dtype, need.reduce_op].append(strategy)
+            dtype = need.dtype or "float32"  # a barrier has none, and is tried under this one
+            wanted[primitive, dtype, need.reduce_op].append(strategy)
     for cell, users in sorted(wanted.items()):
         found = tried.get(cell)
         if found is not None and found.status == "ok":

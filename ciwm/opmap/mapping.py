@@ -123,6 +123,11 @@ def _strategies(on_device: dict[str, Any]) -> tuple[StrategyNeeds, ...]:
     return () if found is None else found.strategies
 
 
+def _why_not(making: Making, subject: Subject) -> str:
+    observed = making.seen.get("communication", {}).get(subject.id, Observed())
+    return observed.problem.detail if observed.problem is not None else ""
+
+
 def _workload(
     subject: Subject, making: Making, strategies: tuple[StrategyNeeds, ...]
 ) -> MappedWorkload:
@@ -143,7 +148,7 @@ def _workload(
         devices=subject.devices,
         intensity=intensity(counted, device),
         memory=memory(counted, device, subject.devices),
-        communication=pattern(subject, strategies),
+        communication=pattern(subject, strategies, _why_not(making, subject)),
         max_abs_diff=difference,
         notes=tuple(notes),
     )

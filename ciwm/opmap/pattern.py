@@ -24,14 +24,19 @@ _CLASSES: dict[str, PatternClass] = {
 }
 
 
-def pattern(subject: Subject, strategies: Sequence[StrategyNeeds]) -> CommunicationPattern:
-    """By the strategies that it declares, else by what it called itself; or why it is not known."""
+def pattern(
+    subject: Subject, strategies: Sequence[StrategyNeeds], problem: str = ""
+) -> CommunicationPattern:
+    """By the strategies that it declares, else by what it called itself; or why it is not known.
+
+    `problem` is what ended the communication stage for it, where something did.
+    """
     ranks = subject.devices
     if ranks == 1:
         return CommunicationPattern(status="none", reason="it runs on one device")
     mine = [one for one in strategies if one.workload == subject.id and one.world == ranks]
     if not mine:
-        return _unknown(ranks, "the communication stage did not see it")
+        return _unknown(ranks, problem or "the communication stage did not see it")
     if subject.parallel:
         return _declared(ranks, [one for one in mine if one.strategy in subject.parallel])
     own = next((one for one in mine if one.strategy == "own"), None)
@@ -83,7 +88,9 @@ def _of(
             "collectives": tuple(needs),
             "calls": sum(need.calls for need in needs),
             "bytes": sum(need.bytes for need in needs),
-            "smallest_bytes": min((need.smallest_bytes for need in needs), default=0),
+            "smallest_bytes": min(
+                (need.smallest_bytes for need in needs if need.largest_bytes), default=0
+            ),
             "largest_bytes": max((need.largest_bytes for need in needs), default=0),
             "reason": reason,
         }

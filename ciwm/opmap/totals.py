@@ -39,7 +39,7 @@ def _observed(found: WorkloadMap) -> set[str]:
     if found.correctness is not None:
         seen |= {one.workload for one in found.correctness.workloads}
     if found.communication is not None:
-        seen |= {one.workload for one in found.communication.strategies}
+        seen |= {one.workload for one in found.communication.strategies if one.status != "failed"}
     return seen | {one.id for one in found.workloads if one.intensity is not None}
 
 

@@ -11,7 +11,7 @@ from ciwm.report.figures import plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ciwm.records.opmap_communication import Communication
+    from ciwm.records.opmap_communication import CollectiveNeed, Communication
     from ciwm.records.opmap_compile import WorkloadCompile
     from ciwm.records.opmap_correctness import Correctness, OperatorCheck, Sweep
     from ciwm.records.opmap_fallback import WorkloadFallbacks
@@ -88,11 +88,7 @@ def communication_words(found: Communication) -> list[str]:
         lines.append(f"{probe.backend}, {probe.ranks} ranks on {probe.device}: {told}")
     for one in found.strategies:
         if one.status in ("counted", "estimated"):
-            needs = ", ".join(
-                f"{need.calls} {need.primitive}{_op(need.reduce_op)} in {need.dtype} "
-                f"({need.bytes:,} bytes)"
-                for need in one.needs
-            )
+            needs = ", ".join(map(_need, one.needs))
             where = f"{one.workload}, {one.strategy} in {one.world} ranks ({one.status})"
             lines.append(f"{where}: {needs or 'nothing'}")
         elif one.status == "failed":
@@ -101,6 +97,13 @@ def communication_words(found: Communication) -> list[str]:
         cell = f"{gap.primitive}{_op(gap.reduce_op)} in {gap.dtype}"
         lines.append(f"{gap.status}: {cell}, needed by {', '.join(gap.strategies)}: {gap.detail}")
     return lines
+
+
+def _need(need: CollectiveNeed) -> str:
+    if not need.dtype:
+        return f"{need.calls} {need.primitive}"
+    op = _op(need.reduce_op)
+    return f"{need.calls} {need.primitive}{op} in {need.dtype} ({need.bytes:,} bytes)"
 
 
 def _op(reduce_op: str) -> str:

@@ -141,13 +141,15 @@ def pattern_words(found: CommunicationPattern | None) -> str:
     sizes = f"{found.smallest_bytes:,} to {found.largest_bytes:,}"
     if found.smallest_bytes == found.largest_bytes:
         sizes = f"{found.largest_bytes:,}"
-    told = f"{' and '.join(found.classes)}, {found.source} in {found.ranks} ranks"
+    told = f"{', '.join(found.classes)}, {found.source} in {found.ranks} ranks"
     told += f"; a step: {calls}; messages of {sizes} bytes"
     return f"{told} ({found.reason})" if found.reason else told
 
 
 def _collective(need: CollectiveNeed) -> str:
     op = f" {need.reduce_op}" if need.reduce_op else ""
+    if not need.dtype:
+        return f"{need.calls} {need.primitive}"
     return f"{need.calls} {need.primitive}{op} in {need.dtype}, {need.bytes:,} bytes"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Set, Tuple
 
 from .facts import known_of
 from .null import Call, Device, Seen, null_device, parsed, watch_modules
@@ -145,10 +145,22 @@ _DTYPES = {
 
 
 def _computed_in(spec: str) -> Set[str]:
-    """The dtypes that a call computes in: floating ones where it has any, else what it has."""
-    names = {text.partition("[")[0] for text in spec.split(" ") if "[" in text}
-    found = {_DTYPES.get(name, name[:1].lower() + name[1:]) for name in names}
-    return {name for name in found if "float" in name or "complex" in name} or found
+    """The dtypes that a call computes in: floating ones where it has any, else what it has.
+
+    A number beside tensors (`x * 2.0`, a Double without dimensions) does not decide.
+    """
+    tensors = [text for text in spec.split(" ") if "[" in text]
+    ranked = _dtypes(text for text in tensors if "[]" not in text)
+    return _floating(ranked) or _floating(_dtypes(tensors)) or ranked or _dtypes(tensors)
+
+
+def _dtypes(tensors: Iterable[str]) -> Set[str]:
+    names = {text.partition("[")[0] for text in tensors}
+    return {_DTYPES.get(name, name[:1].lower() + name[1:]) for name in names}
+
+
+def _floating(dtypes: Set[str]) -> Set[str]:
+    return {name for name in dtypes if "float" in name or "complex" in name}
 
 
 def _most(counted: List[Tuple[str, int]]) -> List[Tuple[str, int]]:

@@ -42,7 +42,8 @@ def cases(op: Any, dtype: Any, sources: Sequence[str], count: int) -> Iterator[C
     """
     import torch
 
-    backward = op.supports_autograd and dtype in op.backward_dtypes
+    differentiable = dtype.is_floating_point or dtype.is_complex
+    backward = differentiable and op.supports_autograd and dtype in op.backward_dtypes
     with _cpu_seeds():
         torch.manual_seed(1)
         known = list(op.sample_inputs("cpu", dtype, requires_grad=backward))

@@ -98,6 +98,7 @@ class Step:
     def step(self):
         self.model(torch.randn(2, 8)).sum().backward()
         dist.all_reduce(torch.ones(1), op=dist.ReduceOp.MAX)
+        dist.barrier()
 
     def teardown(self):
         dist.destroy_process_group()
@@ -108,10 +109,17 @@ def test_a_workload_of_several_ranks_is_seen_as_it_is(tmp_path: Path) -> None:
     made = replace(subject(tmp_path, RANKS, "train", "Step.step"), entry="step", devices=4)
     observed = observe("communication", made, cpu_site(tmp_path))
     assert observed.problem is None, observed.problem
-    (own,) = strategies_of("w", observed)
+    (own,) = strategies_of(made.id, observed)
     assert (own.strategy, own.world, own.status) == ("own", 4, "counted")
     # by hand: 8 x 8 gradients of 4 bytes; the maximum of one number
-    assert needs(own) == {("all_reduce", "sum"): (1, 256), ("all_reduce", "max"): (1, 4)}
+    assert needs(own) == {
+        ("all_reduce", "sum"): (1, 256),
+        ("all_reduce", "max"): (1, 4),
+        ("barrier", ""): (1, 0),
+    }
+    found = pattern(made, [own])
+    assert found.classes == ("all-reduce", "one to many")
+    assert (found.smallest_bytes, found.largest_bytes) == (4, 256)
 
 
 def test_a_declared_strategy_is_counted_in_the_ranks_of_its_workload(tmp_path: Path) -> None:

@@ -159,6 +159,12 @@ def test_without_a_kernel_and_without_a_fallback_the_device_is_in_error(tmp_path
     assert "no kernel and no fallback for aten::cumsum" in check["detail"]
 
 
+def test_whole_numbers_are_checked_forward_and_have_no_gradient(tmp_path: Path) -> None:
+    options = {"dtypes": ["int64"], "operators": ["add", "mul"], "planted": False, "fp8": False}
+    found = swept(cpu_site(tmp_path), device="cpu", **options)
+    assert found.verdicts == {"add int64 forward": "strict", "mul int64 forward": "strict"}
+
+
 def test_an_operator_that_nobody_has_heard_of_is_a_problem(tmp_path: Path) -> None:
     observed = observe(
         "sweep", INTERPRETER, cpu_site(tmp_path), {"device": "cpu", "operators": ["no.such"]}

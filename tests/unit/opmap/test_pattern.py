@@ -112,6 +112,12 @@ def test_where_there_is_none_or_nothing_can_tell_the_reason_says_so(
     assert why in found.reason
 
 
+def test_what_ended_the_stage_is_the_reason() -> None:
+    assert pattern(subject(), [], "killed after its time limit").reason == (
+        "killed after its time limit"
+    )
+
+
 def communicating(*found: CollectiveNeed, **changes: Any) -> CommunicationPattern:
     return pattern(subject(), [needs("own", *found, **changes)])
 

@@ -17,6 +17,7 @@ from ciwm.records.opmap_correctness import (
     Sweep,
     WorkloadCorrectness,
 )
+from ciwm.worker.opmap.census import _computed_in
 from tests.map_examples import manifest, support, use, workload_map
 
 MM, SUM = "aten::mm.out", "aten::sum.IntList_out"
@@ -65,6 +66,23 @@ def levels(
     called = seen({MM: (dtype,), SUM: (dtype,), "aten::mm.dtype_out": (dtype,)})
     found = with_verified(coverage, correctness, manifest(name=name), torch, [called])
     return {one.op: one.level for one in (*found.supports, *found.kernel_supports)}
+
+
+@pytest.mark.parametrize(
+    ("spec", "dtypes"),
+    [
+        ("Float[2,3] Float[3]", {"float32"}),
+        ("BFloat16[2,3]{1,2} Long[2]", {"bfloat16"}),  # rows that are looked up
+        ("Float[2] Double[]", {"float32"}),  # x * 2.0
+        ("Long[4] Long[]", {"int64"}),
+        ("Bool[3,3]", {"bool"}),
+        ("Double[]", {"float64"}),
+        ("float16[2]", {"float16"}),  # as the device in Python has it
+        ("", set()),
+    ],
+)
+def test_the_dtype_that_a_call_computes_in(spec: str, dtypes: set[str]) -> None:
+    assert _computed_in(spec) == dtypes
 
 
 GOOD: dict[str, CheckVerdict] = {
