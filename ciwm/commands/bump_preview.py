@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ciwm.commands.options import Seconds, print_bump
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -34,7 +36,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
     default=120.0,
     show_default=True,
     metavar="SECONDS",
-    type=click.FloatRange(min=0),
+    type=Seconds(),
     help="For finding the upstream commits that bring the conflicts.",
 )
 @click.option("--seed", envvar="CIWM_SEED", type=click.IntRange(min=0), help="[default: random]")
@@ -105,8 +107,6 @@ def _keep(report: BumpReport, directory: Path, runner: Any) -> None:
 
 
 def _show(report: BumpReport, directory: Path, *, as_json: bool) -> None:
-    from ciwm.commands.options import print_bump  # noqa: PLC0415
-
     print_bump(report, as_json=as_json)
     if as_json:
         return

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,6 +22,24 @@ CONFIG = click.option(
 )
 
 _LOG_WIDTH = 120
+
+
+class Seconds(click.FloatRange):
+    """A duration that ends: click's own range lets "nan" through."""
+
+    name = "seconds"
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The seconds of what was typed; fails where they are no finite number of at least 0."""
+        seconds = float(super().convert(value, param, ctx))
+        if not math.isfinite(seconds):
+            self.fail(f"{value!r} is no finite number of seconds.", param, ctx)
+        return seconds
 
 
 def wide_console() -> Console:

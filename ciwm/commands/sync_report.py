@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from ciwm.commands.options import CONFIG, refuse_both
+from ciwm.commands.options import CONFIG, Seconds, refuse_both
 from ciwm.commands.sync_judged import (
     check_agent_file,
     gate_exit_code,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     "--culprits",
     "culprits_s",
     metavar="SECONDS",
-    type=click.FloatRange(min=0),
+    type=Seconds(),
     help="Spend about this long on finding the upstream commits that bring the conflicts "
     "[default: sync.culprits_s, 0: do not look].",
 )

@@ -44,6 +44,13 @@ def upstream_of(path: Path, *subjects_and_lines: tuple[str, int]) -> tuple[Scene
     return scene, commits
 
 
+@pytest.mark.parametrize("typed", ["nan", "inf", "-1", "soon"])
+def test_a_time_that_is_none_is_refused(tmp_path: Path, ciwm: Ciwm, typed: str) -> None:
+    told = ciwm(tmp_path, f"--culprits={typed}")
+
+    assert (told.code, typed in told.err) == (2, True)
+
+
 def test_the_culprits_are_those_made_on_purpose(tmp_path: Path, ciwm: Ciwm) -> None:
     scene, commits = upstream_of(
         tmp_path / "culprits",
