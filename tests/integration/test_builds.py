@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -167,7 +167,7 @@ def test_what_extensions_are_compiled_against_is_part_of_a_build_that_sees_it(
     shared = tmp_path / "shared"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", shared], check=True)
     (packages,) = shared.glob("lib/python3*/site-packages")
-    recipe = {"venv": venv, "python": str(shared / "bin" / "python")}
+    recipe: dict[str, Any] = {"venv": venv, "python": str(shared / "bin" / "python")}
     (packages / "torch-2.12.0.dist-info").mkdir()
     keys = {builder(COUNTED, **recipe).key}
     (packages / "requests-2.0.dist-info").mkdir()
