@@ -13,7 +13,7 @@ from .clock import Step, clock_name, make_clock
 from .journal import Journal
 from .once import Once
 from .problem import Problem
-from .result import INFINITY, check_number, check_tensor, refuse_time, refuse_unrun, reported
+from .result import INFINITY, check_last, check_number, refuse_time, refuse_unrun, reported
 from .warmup import warm_up
 from .workload import prepare
 
@@ -81,7 +81,7 @@ def _measure(steps: Iterator[Step], size: int, whole: Series) -> None:
         keep(result, seconds)
         tick()
     journal.write("measured", series=series, begun_s=begun_s, ended_s=time.monotonic())
-    check_tensor(result)
+    check_last(result)
     clock.check()
     if clock_name() != name:
         raise Problem(
