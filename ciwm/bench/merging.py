@@ -16,6 +16,7 @@ from ciwm.records.run import Shard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from ciwm.records import Launch
 
@@ -103,6 +104,7 @@ def _refuse(parts: Sequence[Part], runs: Sequence[Run]) -> None:
                     f"{side} is {here.sha[:12]} in {runs[0].id} and {there.sha[:12]} in {run.id}",
                     "shards of one matrix measure the same revisions",
                 )
+    _refuse_twice(parts)
     counts: dict[tuple[str, str], str] = {}
     for part in parts:
         for series in part.run.plan.family if part.run is not None else ():
@@ -113,6 +115,24 @@ def _refuse(parts: Sequence[Part], runs: Sequence[Run]) -> None:
                     "tell the shards apart: ciwm merge h100=RUN a100=RUN",
                 )
             counts[key] = part.label
+
+
+def _refuse_twice(parts: Sequence[Part]) -> None:
+    """One run under two labels would be another device's evidence too.
+
+    Jobs that begin within a second have ids alike, and so the time counts, which is finer.
+    """
+    labels: dict[tuple[str, datetime], str] = {}
+    for part in parts:
+        if part.run is None:
+            continue
+        run, same = part.run, (part.run.id, part.run.started_at)
+        if same in labels:
+            raise UsageError(
+                f"{run.id} is given twice, as {labels[same]!r} and as {part.label!r}",
+                "each shard has a run of its own",
+            )
+        labels[same] = part.label
 
 
 def _plan(parts: Sequence[Part], runs: Sequence[Run]) -> Plan:
