@@ -196,7 +196,7 @@ def test_torchs_compile_time_is_a_metric_of_its_own(bench: Bench) -> None:
     ("line", "told"),
     [
         ("return numpy.float32('nan')", "a float32 that is not finite"),
-        ("return numpy.array([1, float('inf')])", "an ndarray that is not finite"),
+        ("return numpy.array([1, float('inf')])", "a ndarray that is not finite"),
         ("return numpy.arange(3)", None),
         ("return torch.tensor([1, float('nan')])", "a tensor with NaN or infinity in it"),
         ("return torch.futures.Future()", "a Future, and did not wait for its work"),
