@@ -123,6 +123,19 @@ def test_a_fitted_complexity_of_google_benchmark_is_no_benchmark() -> None:
     assert list(series) == ["grows/64", "grows/256", "grows/1024"]
 
 
+def test_a_rate_that_jmh_counts_has_no_direction_by_its_tool(tmp_path: Path) -> None:
+    """github-action-benchmark alerts on each of jmh's figures that rises, and ops/s are among them."""
+    benches = [
+        {"name": "rate", "value": 9.0, "unit": "ops/s"},
+        {"name": "time", "value": 9.0, "unit": "ns/op"},
+    ]
+    entry = {"commit": {"id": "c"}, "tool": "jmh", "benches": benches}
+    path = tmp_path / "data.json"
+    path.write_text(json.dumps({"lastUpdate": 1, "entries": {"suite": [entry]}}))
+    found = {one.series: one.better for one in read_file(path).measured}
+    assert found == {"suite/rate": None, "suite/time": "lower"}
+
+
 def test_what_google_benchmark_skipped_has_no_time(tmp_path: Path) -> None:
     """As its JSONReporter writes SkipWithMessage since 1.8: with a time of zero."""
     data = document("google-benchmark.json")
