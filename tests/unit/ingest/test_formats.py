@@ -124,7 +124,7 @@ def test_a_fitted_complexity_of_google_benchmark_is_no_benchmark() -> None:
 
 
 def test_a_rate_that_jmh_counts_has_no_direction_by_its_tool(tmp_path: Path) -> None:
-    """github-action-benchmark alerts on each of jmh's figures that rises, and ops/s are among them."""
+    """github-action-benchmark alerts on whatever rises of jmh's figures, and ops/s are such."""
     benches = [
         {"name": "rate", "value": 9.0, "unit": "ops/s"},
         {"name": "time", "value": 9.0, "unit": "ns/op"},
