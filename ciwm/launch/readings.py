@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Window = tuple[float, float]
 
 FEWEST_BUSY = 3  # readings of a clock at work: fewer tell nothing of it
-SHORTEST_S = 0.1  # the kernel counts CPU time in ticks of 10 ms: a shorter span tells nothing of it
+SHORTEST_S = 0.05  # the kernel counts CPU time in ticks of 10 ms: a few of them tell nothing of it
 
 
 class Seen(NamedTuple):
