@@ -16,7 +16,6 @@ from ciwm.records.run import Shard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
     from ciwm.records import Launch
 
@@ -120,19 +119,17 @@ def _refuse(parts: Sequence[Part], runs: Sequence[Run]) -> None:
 def _refuse_twice(parts: Sequence[Part]) -> None:
     """One run under two labels would be another device's evidence too.
 
-    Jobs that begin within a second have ids alike, and so the time counts, which is finer.
+    Its id does not tell: jobs that begin within a second have the same.
     """
-    labels: dict[tuple[str, datetime], str] = {}
-    for part in parts:
-        if part.run is None:
-            continue
-        run, same = part.run, (part.run.id, part.run.started_at)
-        if same in labels:
-            raise UsageError(
-                f"{run.id} is given twice, as {labels[same]!r} and as {part.label!r}",
-                "each shard has a run of its own",
-            )
-        labels[same] = part.label
+    known: list[tuple[Run, str]] = []
+    for run, label in ((part.run, part.label) for part in parts if part.run is not None):
+        for other, first in known:
+            if run.launches and (run.id, run.launches) == (other.id, other.launches):
+                raise UsageError(
+                    f"{run.id} is given twice, as {first!r} and as {label!r}",
+                    "each shard has a run of its own",
+                )
+        known.append((run, label))
 
 
 def _plan(parts: Sequence[Part], runs: Sequence[Run]) -> Plan:
