@@ -155,6 +155,21 @@ def test_a_step_that_only_begins_its_work_is_invalid(bench: Bench, text: str, to
     assert worked.journal.samples == ()
 
 
+def test_a_workload_that_patches_the_clock_is_timed_by_the_real_one(bench: Bench) -> None:
+    bench.write(
+        "w.py",
+        "import time\n"
+        "sleep = time.sleep\n"
+        "def setup():\n"
+        "    time.monotonic = lambda: 5.0\n"
+        "    time.perf_counter_ns = lambda: 10**15\n"
+        "def step(_state): sleep(0.02)\n",
+    )
+    worked = bench.run("w.py:step", schedule={"warmup_s": 0.05})
+    assert worked.status == 0, worked.output
+    assert all(0.02 <= value < 2 for value in worked.values)
+
+
 def test_a_module_that_loads_lazily_is_not_asked_for_its_file(bench: Bench) -> None:
     bench.write(
         "w.py",
