@@ -16,8 +16,10 @@ class BuildConfig(Section):
     """The recipe; run by `sh -ec` in the worktree of the revision.
 
     Secrets of the job do not reach it, but for the variables named in `pass_env`; a private index
-    whose URL holds a password is one. Another value of one is another build. A relative
-    `python` with a slash (".venv/bin/python") is one that the recipe makes in the worktree.
+    whose URL holds a password is one. Another value of one is another build, and so are other
+    compilers on PATH, and another torch (or what else extensions are compiled against) in the
+    `python` that the recipe sees. A relative `python` with a slash (".venv/bin/python") is one
+    that the recipe makes in the worktree.
     """
 
     command: str | None = None

@@ -28,8 +28,12 @@ _ECHOES = re.compile(
 
 def error_line(lines: Sequence[str]) -> str:
     """The first line that tells an error of its own, else the last line; empty for no lines."""
-    found = (line for line in lines if _TELLS.search(line) and not _ECHOES.search(line))
-    return next(found, lines[-1] if lines else "").strip()
+    return next(filter(tells_error, lines), lines[-1] if lines else "").strip()
+
+
+def tells_error(line: str) -> bool:
+    """Whether a line tells an error of its own, and not of another line's."""
+    return _TELLS.search(line) is not None and _ECHOES.search(line) is None
 
 
 class Place(NamedTuple):

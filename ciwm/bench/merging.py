@@ -103,6 +103,7 @@ def _refuse(parts: Sequence[Part], runs: Sequence[Run]) -> None:
                     f"{side} is {here.sha[:12]} in {runs[0].id} and {there.sha[:12]} in {run.id}",
                     "shards of one matrix measure the same revisions",
                 )
+    _refuse_twice(parts)
     counts: dict[tuple[str, str], str] = {}
     for part in parts:
         for series in part.run.plan.family if part.run is not None else ():
@@ -113,6 +114,22 @@ def _refuse(parts: Sequence[Part], runs: Sequence[Run]) -> None:
                     "tell the shards apart: ciwm merge h100=RUN a100=RUN",
                 )
             counts[key] = part.label
+
+
+def _refuse_twice(parts: Sequence[Part]) -> None:
+    """One run under two labels would be another device's evidence too.
+
+    Its id does not tell: jobs that begin within a second have the same.
+    """
+    known: list[tuple[Run, str]] = []
+    for run, label in ((part.run, part.label) for part in parts if part.run is not None):
+        for other, first in known:
+            if run.launches and (run.id, run.launches) == (other.id, other.launches):
+                raise UsageError(
+                    f"{run.id} is given twice, as {first!r} and as {label!r}",
+                    "each shard has a run of its own",
+                )
+        known.append((run, label))
 
 
 def _plan(parts: Sequence[Part], runs: Sequence[Run]) -> Plan:

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 def command(rev: str, config_file: Path | None, *, fresh: bool, as_json: bool) -> int:
     """Build revision REV by the recipe in ciwm.toml, in a worktree of its own.
 
-    A build is made once for one tree, recipe and interpreter, and shared by all later commands.
+    A build is made once for one tree, recipe, interpreter and set of compilers, and shared by all
+    later commands.
     The log is shown live on stderr. Ends with 4 when the build failed, 130 when interrupted.
     """
     from ciwm.config import find_config, read_config  # noqa: PLC0415

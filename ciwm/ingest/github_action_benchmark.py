@@ -116,6 +116,8 @@ def _entry(bench: Node, suite: str, tool: str) -> Measured:
 def _better(tool: str, unit: str) -> Better | None:
     if tool == "go":
         return _GO.get(unit.split(maxsplit=1)[0])
+    if tool == "jmh" and unit.startswith("ops/"):
+        return None  # a rate, whose alerts the tool has the wrong way round
     if tool in _HIGHER:
         return "higher"
     return "lower" if tool in (*_LOWER, _CUSTOM_LOWER) else None

@@ -32,6 +32,7 @@ _OWN = frozenset(
     }
 )
 _MIDDLES = ("median", "mean")
+_FITTED = ("BigO", "RMS")  # what ->Complexity() adds: a curve through times that are there already
 
 
 def recognises(source: Source) -> bool:
@@ -47,8 +48,9 @@ def read(source: Source) -> Reading:
     data = Node(source.document)
     entries: dict[str, list[Node]] = {}
     for entry in data["benchmarks"]:
-        name = (entry.get("run_name") or entry["name"]).text()
-        entries.setdefault(name, []).append(entry)
+        if _is_measured(entry):
+            name = (entry.get("run_name") or entry["name"]).text()
+            entries.setdefault(name, []).append(entry)
     context = data["context"]
     version = context.get("library_version")
     cpus = context.get("num_cpus")
@@ -113,6 +115,14 @@ def _seconds(entry: Node) -> float:
     if unit not in _SECONDS:
         raise Malformed(f"{entry.where}.time_unit is {unit!r}")
     return _SECONDS[unit]
+
+
+def _is_measured(entry: Node) -> bool:
+    """Whether it is of something that ran: one that SkipWithMessage left out has a time of 0."""
+    skipped, kind = entry.get("skipped"), entry.get("aggregate_name")
+    if skipped is not None and skipped.value is True:
+        return False
+    return kind is None or kind.value not in _FITTED
 
 
 def _is_aggregate(entry: Node) -> bool:

@@ -102,6 +102,8 @@ def _samples(path: Path, expected: Sequence[Case], workload: WorkloadConfig) -> 
 def _measured(path: Path, workload: WorkloadConfig) -> tuple[Measured, ...]:
     if not path.exists():
         raise ResultError("it wrote no results to {out}")
+    if not path.is_file() and not path.is_dir():  # reading a pipe or a device may never end
+        raise ResultError("what it left at {out} is neither a file nor a folder")
     try:
         return read_file(path, workload.format).measured
     except UsageError as error:

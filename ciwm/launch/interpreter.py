@@ -12,22 +12,35 @@ from typing import TYPE_CHECKING
 from ciwm.errors import BuildError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 PROBE_TIMEOUT_S = 60
-VENV_TIMEOUT_S = 600
-PROBE = (
-    "import sys, sysconfig; print(sys.version.split()[0], sys.implementation.cache_tag, "
-    "sysconfig.get_platform(), sys.base_prefix)"
+# what extensions are compiled against: another release of one has other headers or another ABI
+BUILT_AGAINST = (
+    *("torch", "torch_npu", "triton", "pytorch_triton", "jax", "jaxlib", "tensorflow"),
+    *("numpy", "cython", "pybind11", "nanobind"),
 )
+PROBE = f"""
+import os, site, sys, sysconfig
+print(sys.version.split()[0], sys.implementation.cache_tag, sysconfig.get_platform(),
+      sys.base_prefix)
+folders = {{*sys.path, site.getusersitepackages()}}
+names = {{name for folder in folders if os.path.isdir(folder) for name in os.listdir(folder)}}
+print(*sorted(name for name in names if name.endswith(".dist-info")
+              and name.partition("-")[0].lower() in {BUILT_AGAINST!r}))
+"""
 
 
 @dataclass(frozen=True)
 class Interpreter:
-    """A Python by its absolute path (links not followed: a venv is its link), and what it is."""
+    """A Python by its absolute path (links not followed: a venv is its link), and what it is.
+
+    `packages` are those installed in it that extensions are compiled against, with versions.
+    """
 
     path: str
     identity: str
+    packages: str = ""
 
 
 def find_python(name: str, search_path: str) -> Interpreter:
@@ -52,14 +65,21 @@ def find_python(name: str, search_path: str) -> Interpreter:
     if done.returncode != 0:
         last = (done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1]
         raise BuildError(f"{path} is not a working Python: {last}")
-    return Interpreter(path, done.stdout.strip())
+    identity, _, packages = done.stdout.strip().partition("\n")
+    return Interpreter(path, identity, packages)
 
 
 def make_venv(
-    directory: Path, base: Interpreter, *, system_site_packages: bool, env: Mapping[str, str]
-) -> str:
-    """Make a venv with pip, by uv when it is there, else by venv; the path of its Python.
+    directory: Path,
+    base: Interpreter,
+    *,
+    system_site_packages: bool,
+    env: Mapping[str, str],
+    run: Callable[[list[str]], str],
+) -> None:
+    """Make a venv with pip, by uv when it is there, else by venv.
 
+    `run` runs a tool, and returns its last words when it failed and nothing when it did not.
     Raises BuildError with the words of the tool that failed last.
     """
     seen = ["--system-site-packages"] if system_site_packages else []
@@ -70,35 +90,14 @@ def make_venv(
         attempts.insert(0, [*seeded, str(directory)])
     words = ""
     for attempt in attempts:
-        words = _run(attempt, env)
+        words = run(attempt)
         if not words:
-            return str(directory / "bin" / "python")
+            return
         shutil.rmtree(directory, ignore_errors=True)
     raise BuildError(
         f"cannot make a venv with {base.path}: {words}",
         "install uv, or the venv module of that Python (Debian: apt-get install python3-venv)",
     )
-
-
-def _run(command: list[str], env: Mapping[str, str]) -> str:
-    """Run a tool; its last words when it failed, nothing when it did not."""
-    try:
-        done = subprocess.run(
-            command,
-            env=dict(env),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=VENV_TIMEOUT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    if done.returncode == 0:
-        return ""
-    lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
-    return lines[-1] if lines else f"status {done.returncode}"
 
 
 def in_venv(env: dict[str, str], venv: Path) -> dict[str, str]:

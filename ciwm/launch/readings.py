@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Window = tuple[float, float]
 
 FEWEST_BUSY = 3  # readings of a clock at work: fewer tell nothing of it
+SHORTEST_S = 0.05  # the kernel counts CPU time in ticks of 10 ms: a few of them tell nothing of it
 
 
 class Seen(NamedTuple):
@@ -170,9 +171,9 @@ def _shares(lines: Sequence[dict[str, Any]], name: str) -> dict[str, float | Non
     spans = [
         100 * (after[f"{name}_s"] - before[f"{name}_s"]) / total
         for before, after in pairwise(lines)
-        if (total := after["total_s"] - before["total_s"]) > 0
+        if (total := after["total_s"] - before["total_s"]) > 0 and _is_long(before, after)
     ]
-    whole = lines[-1]["total_s"] - lines[0]["total_s"]
+    whole = lines[-1]["total_s"] - lines[0]["total_s"] if _is_long(lines[0], lines[-1]) else 0
     mean = 100 * (lines[-1][f"{name}_s"] - lines[0][f"{name}_s"]) / whole if whole > 0 else None
     return {
         f"{name}_mean_pct": None if mean is None else round(mean, 1),
@@ -180,11 +181,15 @@ def _shares(lines: Sequence[dict[str, Any]], name: str) -> dict[str, float | Non
     }
 
 
+def _is_long(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    return bool(after["at_s"] - before["at_s"] >= SHORTEST_S)
+
+
 def _others(lines: Sequence[dict[str, Any]], cpu_s: float) -> float | None:
     """CPUs' worth of work that was not the launch's, on average."""
     span_s = lines[-1]["at_s"] - lines[0]["at_s"]
     busy_s: float | None = _risen(lines, "busy_s")
-    if busy_s is None or span_s <= 0:
+    if busy_s is None or not _is_long(lines[0], lines[-1]):
         return None
     return float(round(max(busy_s - cpu_s, 0.0) / span_s, 2))
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ciwm.credentials import without_logins
 from ciwm.errors import BuildError
-from ciwm.launch.build_tools import cache_across_worktrees, parallel
+from ciwm.launch.build_tools import cache_across_worktrees, compilers, parallel
 from ciwm.launch.interpreter import Interpreter, in_venv, make_venv
 from ciwm.launch.tail import failed_lines, last_lines
 from ciwm.launch.worktree import check_out
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 KEY_FORMAT = 1  # raised when the layout or the meaning of a cached build changes
 LACKING = "lacking.json"
+VENV_TIMEOUT_S = 600
 INSTALLS = re.compile(
     r"\b(pip3?|uv pip)\s+install\b(?!.*(--target|\s-t\b|--prefix))"
     r"|\bsetup\.py\s+(install|develop)\b"
@@ -117,7 +118,7 @@ def recipe_environment(recipe: BuildConfig) -> dict[str, str]:
 
 
 def build_key(tree: str, recipe: BuildConfig, python: Interpreter | None) -> str:
-    """64 hex digits over what a build is made of: tree, recipe, interpreter and machine."""
+    """64 hex digits over what a build is made of: tree, recipe, interpreter, compilers, machine."""
     env = recipe_environment(recipe)
     made_of = {
         "format": KEY_FORMAT,
@@ -127,6 +128,9 @@ def build_key(tree: str, recipe: BuildConfig, python: Interpreter | None) -> str
         "pass_env": {name: _passed(name) for name in recipe.pass_env},
         "venv": recipe.venv,
         "python": [recipe.python, python.path if python else "", python.identity if python else ""],
+        # an empty venv has none of them
+        "packages": python.packages if python and recipe.venv is not True else "",
+        "compilers": compilers(env) if recipe.command else [],
         "platform": [platform.machine(), *platform.libc_ver()],
         "variables": {k: v for k, v in env.items() if BUILD_VARIABLES.fullmatch(k)},
     }
@@ -168,7 +172,13 @@ def _prepared_environment(job: Job) -> dict[str, str]:
     if job.recipe.venv and job.python is not None:
         venv = job.directory / "venv"
         seen = job.recipe.venv == "system-site-packages"
-        make_venv(venv, job.python, system_site_packages=seen, env=env)
+        make_venv(
+            venv,
+            job.python,
+            system_site_packages=seen,
+            env=env,
+            run=lambda command: _words_of(job, command, env),
+        )
         return in_venv(env, venv)
     if job.recipe.command and INSTALLS.search(job.recipe.command):
         _note(
@@ -179,17 +189,36 @@ def _prepared_environment(job: Job) -> dict[str, str]:
     return env
 
 
+def _words_of(job: Job, command: list[str], env: dict[str, str]) -> str:
+    """Run a tool that makes the venv; its last words when it failed, nothing when it did not."""
+    try:
+        ended = _guarded(job, command, env, cwd=job.directory, timeout_s=VENV_TIMEOUT_S)
+    except OSError as error:
+        return str(error)
+    if job.stopped or (ended.end == "exited" and ended.status == 0):
+        return ""
+    told = last_lines(job.log, 1) if ended.end == "exited" else ()
+    return told[0] if told else f"{ended.end}, status {ended.status}"
+
+
 def _run(job: Job, command: str, env: dict[str, str]) -> Ended:
     shell = shutil.which("sh", path=env.get("PATH", os.defpath)) or shutil.which("sh")
     if shell is None:
         raise BuildError("there is no sh on PATH to run [build] command with", "install dash")
     _note(job, f"sh -ec {shlex.quote(command)}")
+    line = [shell, "-ec", command]
+    return _guarded(job, line, env, cwd=job.tree, timeout_s=job.recipe.timeout_s)
+
+
+def _guarded(
+    job: Job, command: list[str], env: dict[str, str], *, cwd: Path, timeout_s: float
+) -> Ended:
     return run_logged(
-        [shell, "-ec", command],
+        command,
         log=job.log,
-        cwd=job.tree,
+        cwd=cwd,
         env=env,
-        timeout_s=job.recipe.timeout_s,
+        timeout_s=timeout_s,
         on_line=job.say,
         stop=job.stop,
         keep_open=(job.lock.fileno,),  # when we are killed, nobody builds here before all is gone

@@ -13,9 +13,17 @@ INSTALLED = ("site-packages", "dist-packages")
 
 def loaded_files() -> Set[str]:
     """Real paths of all imported modules and of all mapped shared libraries."""
-    modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
+    modules = map(_file_of, list(sys.modules.values()))
     names = {name for name in modules if isinstance(name, str)}
     return {os.path.realpath(name) for name in names | _mapped()}
+
+
+def _file_of(module: Any) -> Any:
+    """What a module says of its file; one that loads lazily is not asked, or it would load now."""
+    try:
+        return object.__getattribute__(module, "__dict__").get("__file__")
+    except AttributeError:  # no module at all
+        return None
 
 
 def _mapped() -> Set[str]:

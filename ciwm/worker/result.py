@@ -10,13 +10,28 @@ from typing import Any, Dict, List
 from .problem import Problem
 
 INFINITY = math.inf
+_GENERATES = (("send", "throw"), ("asend", "athrow"))
+_LAZY = (map, filter, zip)
 
 
 def refuse_unrun(result: Any) -> None:
-    """Raise Problem when the step only made a coroutine or generator: nothing ran."""
-    if hasattr(result, "send") and hasattr(result, "throw"):
-        kind = type(result).__name__
-        raise Problem("invalid", f"the step returned a {kind}, so nothing of it ran")
+    """Raise Problem when the step only made, or began, what was to be measured."""
+    made, kind = type(result), _named(result)
+    generates = any(hasattr(made, name) and hasattr(made, more) for name, more in _GENERATES)
+    if generates or isinstance(result, _LAZY):
+        raise Problem("invalid", f"the step returned {kind}, so nothing of it ran")
+    # asyncio's and concurrent's futures, torch's, Ray's references, handles of torch.distributed
+    if hasattr(made, "__await__") or hasattr(made, "add_done_callback") or _is_handle(made):
+        raise Problem("invalid", f"the step returned {kind}, and did not wait for its work")
+
+
+def _named(result: Any) -> str:
+    name = type(result).__name__
+    return ("an " if name[0] in "aeiou" else "a ") + name
+
+
+def _is_handle(made: type) -> bool:
+    return hasattr(made, "is_completed") and hasattr(made, "wait")
 
 
 def check_number(result: Any) -> None:
@@ -25,15 +40,25 @@ def check_number(result: Any) -> None:
         raise Problem("invalid", f"the step returned {result}")
 
 
-def check_tensor(result: Any) -> None:
-    """Raise Problem when the step returned a tensor that is not finite; synchronises."""
+def check_last(result: Any) -> None:
+    """Raise Problem when the step at last returned a tensor, or what numpy has, with NaN in it.
+
+    Synchronises, so that it is asked once.
+    """
+    if _is_tensor(result) and not bool(result.isfinite().all()):
+        raise Problem("invalid", "the step returned a tensor with NaN or infinity in it")
+    numpy: Any = sys.modules.get("numpy")
+    kinds = getattr(numpy, "generic", ()), getattr(numpy, "ndarray", ())
+    if isinstance(result, kinds) and result.dtype.kind in "fc" and not numpy.isfinite(result).all():
+        raise Problem("invalid", f"the step returned {_named(result)} that is not finite")
+
+
+def _is_tensor(result: Any) -> bool:
+    """Whether it is a tensor of torch with numbers that may be NaN."""
     tensor: Any = getattr(sys.modules.get("torch"), "Tensor", None)
     if tensor is None or not isinstance(result, tensor):
-        return
-    if not result.dtype.is_floating_point or result.is_sparse or result.numel() == 0:
-        return
-    if not bool(result.isfinite().all()):
-        raise Problem("invalid", "the step returned a tensor with NaN or infinity in it")
+        return False
+    return bool(result.is_floating_point()) and not result.is_sparse and result.numel() > 0
 
 
 def refuse_time(value: float, series: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-import time
+from time import monotonic  # by name: a workload may patch the module
 from types import ModuleType
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional
 
@@ -13,7 +13,7 @@ from .clock import Step, clock_name, make_clock
 from .journal import Journal
 from .once import Once
 from .problem import Problem
-from .result import INFINITY, check_number, check_tensor, refuse_time, refuse_unrun, reported
+from .result import INFINITY, check_last, check_number, refuse_time, refuse_unrun, reported
 from .warmup import warm_up
 from .workload import prepare
 
@@ -68,7 +68,7 @@ def _measure(steps: Iterator[Step], size: int, whole: Series) -> None:
     gc.collect()
     timed, keep, tick = clock.time, _keeper(size, series, schedule, journal), journal.tick
     result: Any = None
-    begun_s = time.monotonic()
+    begun_s = monotonic()
     for number in range(schedule.iterations):
         del result
         step = next(steps)
@@ -80,8 +80,8 @@ def _measure(steps: Iterator[Step], size: int, whole: Series) -> None:
             refuse_unrun(result)
         keep(result, seconds)
         tick()
-    journal.write("measured", series=series, begun_s=begun_s, ended_s=time.monotonic())
-    check_tensor(result)
+    journal.write("measured", series=series, begun_s=begun_s, ended_s=monotonic())
+    check_last(result)
     clock.check()
     if clock_name() != name:
         raise Problem(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from time import monotonic, perf_counter_ns  # by name: a workload may patch the module
 from typing import Any, Iterator, List, NamedTuple
 
 from .clock import Step, barrier, clock_name, device_kind, make_clock, middle
@@ -49,12 +49,12 @@ class Levels:
 
 def first_step(step: Step) -> float:
     """Run a step that was never run before; its seconds until all it began is done."""
-    start = time.perf_counter_ns()
+    start = perf_counter_ns()
     result = step()
     kind = device_kind()
     if kind:
         barrier(kind)()
-    seconds = (time.perf_counter_ns() - start) / 1e9
+    seconds = (perf_counter_ns() - start) / 1e9
     refuse_unrun(result)
     check_number(result)
     return seconds
@@ -68,12 +68,12 @@ def warm_up(
     Ranks warm up until the last of them has enough.
     A device may come into use meanwhile. With neither count nor time asked for, nothing runs.
     """
-    began, done, first_s, levels = time.monotonic(), 0, 0.0, Levels(time.monotonic())
+    began, done, first_s, levels = monotonic(), 0, 0.0, Levels(monotonic())
     name = clock_name()
     clock = make_clock(name)
 
     def spent_s() -> float:
-        return time.monotonic() - began
+        return monotonic() - began
 
     def wanted() -> bool:
         if done < schedule.warmup_iterations or spent_s() < schedule.warmup_s:
@@ -86,13 +86,13 @@ def warm_up(
         else:
             result, seconds = clock.time(next(steps))
             check_number(result)
-            levels.add(seconds, time.monotonic())
+            levels.add(seconds, monotonic())
             del result
         done += 1
         if clock_name() != name:
             name = clock_name()
             clock = make_clock(name)
-            levels = Levels(time.monotonic())
+            levels = Levels(monotonic())
         journal.tick()
     journal.write(
         "warmup",

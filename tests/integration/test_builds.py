@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -138,6 +138,43 @@ def test_another_compiler_is_another_build_and_another_job_is_not(
     assert builder(COUNTED).key == first.key
     monkeypatch.setenv("CXX", "clang++")
     assert builder(COUNTED).key != first.key
+
+
+def test_an_upgraded_compiler_is_another_build_though_nothing_names_it(
+    builder: Builder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tools = tmp_path / "tools"
+    tools.mkdir()
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    (tools / "gcc-12").write_text("#!/bin/sh\n# 12\n")
+    (tools / "gcc-13").write_text("#!/bin/sh\n# thirteen\n")
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
+    (tools / "gcc").symlink_to("gcc-12")
+    first = builder(COUNTED)
+    assert builder(COUNTED).status == "cached"
+    (tools / "gcc").unlink()
+    (tools / "gcc").symlink_to("gcc-13")
+    assert builder(COUNTED).key != first.key
+    assert builder.runs == 2
+
+
+@pytest.mark.parametrize(("venv", "others"), [(False, 2), ("system-site-packages", 2), (True, 1)])
+def test_what_extensions_are_compiled_against_is_part_of_a_build_that_sees_it(
+    builder: Builder, tmp_path: Path, venv: object, others: int
+) -> None:
+    """A folder with the metadata of torch, as pip leaves it, in a venv of the test's own."""
+    shared = tmp_path / "shared"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", shared], check=True)
+    (packages,) = shared.glob("lib/python3*/site-packages")
+    recipe: dict[str, Any] = {"venv": venv, "python": str(shared / "bin" / "python")}
+    (packages / "torch-2.12.0.dist-info").mkdir()
+    keys = {builder(COUNTED, **recipe).key}
+    (packages / "requests-2.0.dist-info").mkdir()
+    keys.add(builder(COUNTED, **recipe).key)
+    (packages / "torch-2.12.0.dist-info").rename(packages / "torch-2.13.0.dist-info")
+    keys.add(builder(COUNTED, **recipe).key)
+    assert len(keys) == others
 
 
 def test_fresh_builds_anew_from_a_clean_tree(builder: Builder) -> None:
@@ -314,9 +351,9 @@ sys.stdin.read()
 """
 
 
-def job(builder: Builder, command: str) -> subprocess.Popen[str]:
+def job(builder: Builder, command: str, **more: object) -> subprocess.Popen[str]:
     """Another process that builds the same, and then uses the build until its stdin is closed."""
-    recipe = {"command": command, "env": {"COUNT": str(builder.count)}}
+    recipe = {"command": command, "env": {"COUNT": str(builder.count)}, **more}
     return subprocess.Popen(
         [sys.executable, "-c", PROGRAM, str(builder.folder.path), json.dumps(recipe)],
         env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -365,6 +402,62 @@ def test_a_job_killed_half_way_leaves_a_build_that_the_next_one_makes_anew(
     first.send_signal(signal.SIGKILL)
     first.communicate()
     assert builder(recipe).status == "built"
+
+
+SLOW_PYTHON = """#!/bin/sh
+# the Python of a venv: some seconds where it makes one, as a busy machine takes
+if [ "$2" = venv ]; then mkdir -p "$3"; exec sleep 600; fi
+exec {python} "$@"
+"""
+
+
+@pytest.fixture
+def slow_venv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A Python whose venvs take for ever; without uv, which would make them itself."""
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    (tmp_path / "bin").mkdir()
+    python = tmp_path / "bin" / "slowpython"
+    python.write_text(SLOW_PYTHON.format(python=sys.executable))
+    python.chmod(0o755)
+    return str(python)
+
+
+def test_a_stop_ends_the_making_of_a_venv_too(builder: Builder, slow_venv: str) -> None:
+    stop = threading.Event()
+    threading.Timer(1.0, stop.set).start()
+    begun_s = time.monotonic()
+    record = builder(COUNTED, venv=True, python=slow_venv, stop=stop)
+    assert record.status == "interrupted"
+    assert time.monotonic() - begun_s < PATIENCE_S
+    assert builder.runs == 0
+
+
+def test_a_job_killed_while_it_made_a_venv_leaves_no_process_behind(
+    builder: Builder, slow_venv: str, cache_root: Path
+) -> None:
+    killed = job(builder, COUNTED, venv=True, python=slow_venv)
+    until_s = time.monotonic() + PATIENCE_S
+    while not list(cache_root.glob("builds/*/venv")):
+        assert time.monotonic() < until_s
+        time.sleep(0.05)
+    killed.send_signal(signal.SIGKILL)
+    killed.communicate()
+    while made := [line for line in processes() if "sleep 600" in line]:
+        assert time.monotonic() < until_s, made
+        time.sleep(0.05)
+
+
+def processes() -> list[str]:
+    """Command lines of what runs with this test's cache folder as its working directory's."""
+    found = []
+    root = os.environ["CIWM_CACHE_DIR"]
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and str((entry / "cwd").readlink()).startswith(root):
+                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
 
 
 def test_a_build_in_use_by_another_job_is_not_evicted(builder: Builder) -> None:

@@ -64,6 +64,14 @@ def outcomes(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     return {one["series"]: one["outcome"] for one in verdict["series"]}
 
 
+def test_one_run_is_no_evidence_of_two_devices(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path / "one", shard("", SAME))
+    assert merge(tmp_path, f"h100={path}", f"a100={path}") == 2
+    assert "is given twice, as 'h100' and as 'a100'" in capsys.readouterr().err
+
+
 def test_devices_are_told_apart_and_judged_together(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

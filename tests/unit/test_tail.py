@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ciwm.launch.tail import last_lines, plain
+from ciwm.launch.tail import failed_lines, last_lines, plain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,3 +61,24 @@ def test_a_log_of_one_endless_line_and_bytes_of_no_encoding_are_bounded(tmp_path
 def test_an_empty_log_has_no_last_lines(tmp_path: Path) -> None:
     (tmp_path / "log").touch()
     assert last_lines(tmp_path / "log") == ()
+
+
+def test_the_first_error_is_told_however_much_was_logged_after_it(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    warnings = "".join(
+        f"kernel_{n}.cu(9): warning #177-D: declared, never used\n" for n in range(9000)
+    )
+    error = "\x1b[31mattention.cu(41): error: no such type\x1b[0m\n"
+    recipe = "ciwm: sh -ec 'make || echo error: no make'\n"
+    log.write_text(f"{recipe}{warnings}{error}{warnings}make: *** [all]\n")
+    assert log.stat().st_size > 900_000
+    found = failed_lines(log)
+    assert found[:2] == ("attention.cu(41): error: no such type", "[...]")
+    assert found[-1] == "make: *** [all]"
+    assert len(found) == 40
+
+
+def test_a_failure_without_a_line_that_tells_it_has_just_its_last_lines(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("".join(f"{n}\n" for n in range(100)))
+    assert failed_lines(log, 3) == ("97", "98", "99")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from tests.worker_bench import Bench
 
@@ -120,6 +122,66 @@ def test_a_generator_step_is_invalid_because_nothing_of_it_ran(bench: Bench) -> 
         "the step returned a generator, so nothing of it ran",
     )
     assert worked.journal.samples == ()
+
+
+ASYNC_GENERATOR = "async def step():\n    yield 1\n"
+LAZY = "def step(): return map(print, [1])\n"
+FUTURE = (
+    "from concurrent.futures import ThreadPoolExecutor\n"
+    "pool = ThreadPoolExecutor(1)\n"
+    "def step(): return pool.submit(sum, range(1000))\n"
+)
+HANDLE = (  # as torch.distributed gives for async_op=True
+    "class Work:\n"
+    "    def is_completed(self): return False\n"
+    "    def wait(self): pass\n"
+    "def step(): return Work()\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (ASYNC_GENERATOR, "an async_generator, so nothing of it ran"),
+        (LAZY, "a map, so nothing of it ran"),
+        (FUTURE, "a Future, and did not wait for its work"),
+        (HANDLE, "a Work, and did not wait for its work"),
+    ],
+)
+def test_a_step_that_only_begins_its_work_is_invalid(bench: Bench, text: str, told: str) -> None:
+    bench.write("w.py", text)
+    worked = bench.run("w.py:step")
+    assert worked.journal.error == ("invalid", f"the step returned {told}")
+    assert worked.journal.samples == ()
+
+
+def test_a_workload_that_patches_the_clock_is_timed_by_the_real_one(bench: Bench) -> None:
+    bench.write(
+        "w.py",
+        "import time\n"
+        "sleep = time.sleep\n"
+        "def setup():\n"
+        "    time.monotonic = lambda: 5.0\n"
+        "    time.perf_counter_ns = lambda: 10**15\n"
+        "def step(_state): sleep(0.02)\n",
+    )
+    worked = bench.run("w.py:step", schedule={"warmup_s": 0.05})
+    assert worked.status == 0, worked.output
+    assert all(0.02 <= value < 2 for value in worked.values)
+
+
+def test_a_module_that_loads_lazily_is_not_asked_for_its_file(bench: Bench) -> None:
+    bench.write(
+        "w.py",
+        "import sys\n"
+        "class Lazy:\n"
+        "    def __getattr__(self, name): raise RuntimeError('what it needs is not installed')\n"
+        "sys.modules['lazy'] = Lazy()\n"
+        "def step(): pass\n",
+    )
+    worked = bench.run("w.py:step")
+    assert (worked.status, worked.journal.error) == (0, None)
+    assert len(worked.values) == 5
 
 
 def test_nan_is_invalid_and_what_was_measured_before_is_kept(bench: Bench) -> None:

@@ -189,3 +189,24 @@ def test_torchs_compile_time_is_a_metric_of_its_own(bench: Bench) -> None:
     (compiled_s,) = found["compile_time"]
     (first_s,) = found["first_step_time"]
     assert 0 < compiled_s <= first_s  # all of it happens in the first step
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("return numpy.float32('nan')", "a float32 that is not finite"),
+        ("return numpy.array([1, float('inf')])", "a ndarray that is not finite"),
+        ("return numpy.arange(3)", None),
+        ("return torch.tensor([1, float('nan')])", "a tensor with NaN or infinity in it"),
+        ("return torch.futures.Future()", "a Future, and did not wait for its work"),
+    ],
+)
+def test_what_numpy_and_torch_return_must_be_finite_and_done(
+    bench: Bench, line: str, told: str | None
+) -> None:
+    if "venv" not in bench.python:
+        missing("torch is in the environment of the tests only")
+    bench.write("w.py", f"import numpy, torch\ndef step():\n    {line}\n")
+    error = bench.run("w.py:step").journal.error
+    assert error == (None if told is None else ("invalid", f"the step returned {told}"))

@@ -22,6 +22,7 @@ EVERY = {
     "google-benchmark.json": "google-benchmark",
     "google-benchmark-repetitions.json": "google-benchmark",
     "google-benchmark-aggregates.json": "google-benchmark",
+    "google-benchmark-complexity.json": "google-benchmark",
     "asv/results/machine/32f7f39d-existing-py.json": "asv",
     "hyperfine.json": "hyperfine",
     "hyperfine.csv": "hyperfine",
@@ -115,6 +116,37 @@ def test_its_unit_of_time_is_undone_and_its_errors_are_failures() -> None:
     assert found["broken", "real_time"].failure == "no device"
     assert found["sort/64", "custom"].better is None
     assert found["sort/64", "items_per_second"].better == "higher"
+
+
+def test_a_fitted_complexity_of_google_benchmark_is_no_benchmark() -> None:
+    series = dict.fromkeys(series for series, _ in of("google-benchmark-complexity.json"))
+    assert list(series) == ["grows/64", "grows/256", "grows/1024"]
+
+
+def test_a_rate_that_jmh_counts_has_no_direction_by_its_tool(tmp_path: Path) -> None:
+    """github-action-benchmark alerts on whatever rises of jmh's figures, and ops/s are such."""
+    benches = [
+        {"name": "rate", "value": 9.0, "unit": "ops/s"},
+        {"name": "time", "value": 9.0, "unit": "ns/op"},
+    ]
+    entry = {"commit": {"id": "c"}, "tool": "jmh", "benches": benches}
+    path = tmp_path / "data.json"
+    path.write_text(json.dumps({"lastUpdate": 1, "entries": {"suite": [entry]}}))
+    found = {one.series: one.better for one in read_file(path).measured}
+    assert found == {"suite/rate": None, "suite/time": "lower"}
+
+
+def test_what_google_benchmark_skipped_has_no_time(tmp_path: Path) -> None:
+    """As its JSONReporter writes SkipWithMessage since 1.8: with a time of zero."""
+    data = document("google-benchmark.json")
+    (entry,) = [one for one in data["benchmarks"] if one["name"] == "broken"]
+    del entry["error_occurred"], entry["error_message"]
+    entry |= {"skipped": True, "skip_message": "no device", "real_time": 0.0, "cpu_time": 0.0}
+    path = tmp_path / "skipped.json"
+    path.write_text(json.dumps(data))
+    series = {one.series for one in read_file(path).measured}
+    assert "broken" not in series
+    assert "micro" in series
 
 
 def test_samples_of_asv_have_the_median_that_it_states_and_units_are_those_of_its_kinds() -> None:

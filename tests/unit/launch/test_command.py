@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from pathlib import Path
 from typing import Any
@@ -96,4 +97,14 @@ def test_where_there_are_several_series_a_sample_names_its_own(tmp_path: Path) -
 
 def test_a_command_that_wrote_nothing_is_named(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match="wrote no results"):
+        read_samples(workload(), tmp_path)
+
+
+def test_a_pipe_or_a_device_in_the_place_of_results_is_never_read(tmp_path: Path) -> None:
+    os.mkfifo(out_file(tmp_path, 0))
+    with pytest.raises(ResultError, match="neither a file nor a folder"):
+        read_samples(workload(), tmp_path)
+    out_file(tmp_path, 0).unlink()
+    out_file(tmp_path, 0).symlink_to("/dev/zero")
+    with pytest.raises(ResultError, match="neither a file nor a folder"):
         read_samples(workload(), tmp_path)

@@ -102,6 +102,23 @@ def test_cpu_shares_are_of_all_cpus_and_the_launch_is_taken_from_the_others(
     assert (found.throttled_s, found.thermal_throttles) == (0.5, 0)
 
 
+def test_a_span_of_a_few_ticks_tells_nothing_of_the_cpus(tmp_path: Path) -> None:
+    """A command of 5 ms: a tick of 10 ms on each of two CPUs would be 35 of them kept busy."""
+    short = seen(tmp_path, host(7.0, 1.0, 0.0, 2.0), host(7.0006, 1.02, 0.01, 2.03)).host
+    assert short is not None
+    assert (short.other_cpus, short.busy_mean_pct, short.steal_mean_pct) == (None, None, None)
+    # the last reading of a longer one may come right after the one before
+    tail = seen(
+        tmp_path,
+        host(0.0, 0.0, 0.0, 0.0),
+        host(1.0, 0.5, 0.1, 2.0),
+        host(1.002, 0.51, 0.11, 2.01),
+    ).host
+    assert tail is not None
+    assert (tail.busy_max_pct, tail.steal_max_pct) == (25.0, 5.0)
+    assert tail.busy_mean_pct == 25.4
+
+
 def test_errors_are_those_during_the_launch(tmp_path: Path) -> None:
     found = seen(
         tmp_path,
