@@ -54,7 +54,7 @@ class Reader:
         """
         path, part = parted(name)
         if not path.exists():
-            raise UsageError(f"there is no {path}", "ciwm bench BASE HEAD writes a run")
+            raise UsageError(f"there is no {path}", "name a run, or what another tool wrote")
         if path.is_dir() and (path / "run.json").is_file():
             return read_record(path / "run.json", Run)
         if self.format is None and _is_run(path):

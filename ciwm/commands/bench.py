@@ -130,7 +130,7 @@ def command(
     config = _with_options(config, options)
     try:
         with stop_on_signals() as stop, progress() as shown:
-            call = Call(repository, config, options, stop, shown)
+            call = Call(repository, config, options, stop, shown, config_file)
             if options["factor"]:
                 return factor(call, revisions)
             if resume_from is not None:

@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ciwm.commands.progress import Progress
     from ciwm.config import Config
@@ -28,6 +28,7 @@ class Call:
     options: dict[str, Any]
     stop: threading.Event
     shown: Progress
+    config_file: Path | None = None
 
 
 def measured(
@@ -74,11 +75,18 @@ def measured(
 
 def _config_of(call: Call, base: Revision) -> Config | None:
     """What base itself declares; one that this version cannot read tells nothing."""
+    from ciwm.config import FILE_NAMES  # noqa: PLC0415
     from ciwm.errors import ConfigError  # noqa: PLC0415
-    from ciwm.story.files_at import config_at  # noqa: PLC0415
+    from ciwm.story.files_at import config_at, path_inside  # noqa: PLC0415
 
+    names: Sequence[str] = FILE_NAMES
+    if call.config_file is not None:
+        inside = path_inside(call.repository, call.config_file)
+        if inside is None:  # no commit has it: it is taken as it is, for both sides
+            return call.config
+        names = (inside,)
     try:
-        return config_at(call.repository, base.sha)
+        return config_at(call.repository, base.sha, names)
     except ConfigError as error:
         call.shown.say(f"workloads that base alone declares go unnoticed: {error.message}")
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -71,7 +71,7 @@ def command(
     Without options: every cached build and worktree, and what sync reports keep. Runs, which
     cannot be made again, only go with --runs. What a job is using stays, and is named.
     """
-    from ciwm.launch.cache import cache_root, entries, evict  # noqa: PLC0415
+    from ciwm.launch.cache import Kind, cache_root, entries, evict  # noqa: PLC0415
 
     unstated = not (builds or reports or runs)
     kinds: list[Kind] = ["builds", "worktrees", "extensions"] if builds or unstated else []
@@ -84,13 +84,15 @@ def command(
         older_than_s=older_than_s,
         dry_run=dry_run,
     )
+    freed_bytes = sum(r.entry.size_bytes for r in removals if not r.kept_because)
+    there_bytes = sum(e.size_bytes for kind in get_args(Kind) for e in entries(kind))
     answer = {
         "cache": str(cache_root()),
         "dry_run": dry_run,
-        "freed_bytes": sum(r.entry.size_bytes for r in removals if not r.kept_because),
+        "freed_bytes": freed_bytes,
         "removed": [_described(r) for r in removals if not r.kept_because],
         "kept": [_described(r) for r in removals if r.kept_because],
-        "left_bytes": sum(e.size_bytes for kind in kinds for e in entries(kind)),
+        "left_bytes": there_bytes - (freed_bytes if dry_run else 0),
     }
     click.echo(json.dumps(answer, indent=2) if as_json else _told(answer))
     return 0

@@ -121,7 +121,7 @@ def _added(
 def _refuse_incomplete(options: dict[str, Any], *, ceiling_known: bool) -> None:
     lacking = [f"--{name}" for name in ("reason", "issue") if not options[name]]
     if not ceiling_known and options["ceiling"] is None and options["ceiling_abs"] is None:
-        lacking.append("--ceiling (or --ceiling-abs)")
+        lacking.append("--ceiling (or --ceiling-abs, or --from a report)")
     if lacking:
         raise click.UsageError(f"a waiver needs {', '.join(lacking)} as well")
 

@@ -17,7 +17,7 @@ from ciwm.launch.oom import oom_kills
 from ciwm.launch.ranks import joined, journal_names, read_journals
 from ciwm.launch.series import cases
 from ciwm.launch.worker_job import JOB, Order, Site, command, environment, job
-from ciwm.launch.worker_process import LOG, Limits
+from ciwm.launch.worker_process import LOG, SPENT, Limits
 from ciwm.proc import run_logged
 from ciwm.records.ranks import CommunicationProfile, RankCommunication
 
@@ -79,7 +79,11 @@ def _launched(order: Order, site: Site, limits: Limits, folder: Path) -> str:
     journal = joined(read_journals(folder, order.workload.ranks), order.workload, folder / LOG)
     killed = (oom_kills() or 0) > before
     verdict = classify(ended, journal, folder / LOG, oom_killed=killed)
-    return "" if verdict is None else masker()(f"{verdict.exit}: {verdict.detail}")
+    if verdict is None:
+        return ""
+    if verdict.exit == "timeout" and limits.left_s < order.workload.timeout_s:
+        return SPENT
+    return masker()(f"{verdict.exit}: {verdict.detail}")
 
 
 def _lines(journal: Path) -> list[dict[str, Any]]:

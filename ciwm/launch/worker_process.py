@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from ciwm.launch.sampling import Sampler
 
 LOG, RESULT = "log.txt", "result.json"
+SPENT = "the budget was spent during this launch"
 
 
 @dataclass(frozen=True)
@@ -145,7 +146,7 @@ def _explained(
 ) -> Verdict:
     """The budget's end is ours, not the workload's; and a launch without its build is remarked."""
     if verdict.exit == "timeout" and limits.left_s < order.workload.timeout_s:
-        return Verdict("interrupted", "the budget was spent during this launch")
+        return Verdict("interrupted", SPENT)
     base, head = site.builds["base"], site.builds["head"]
     one_python = base.directory != head.directory and base.python == head.python
     expected = order.workload.imports_build and one_python

@@ -163,7 +163,7 @@ def _proofs(making: Making, needs: Needs, found: list[Step]) -> dict[str, Proof]
         "removed": removed,
     }
     models = [one for one in making.subjects if one.id in step_of and one.entry == "model"]
-    making.request.say(f"strict runs: {len(models)} workloads")
+    making.request.say(f"strict runs: {len(models)} workload{'' if len(models) == 1 else 's'}")
     site = making.request.site
     observed = observe_all("prove", models, site, making.with_device(options))
     proofs = {}

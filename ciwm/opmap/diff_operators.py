@@ -29,7 +29,8 @@ def operator_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange
         gained = sorted(after.keys() - before.keys())
         gone = sorted(before.keys() - after.keys())
         if gained:
-            yield _needed(op, gained, sum(after[name] for name in gained), served.get(op))
+            calls, elsewhere = sum(after[name] for name in gained), _asked_otherwise(head, gained)
+            yield _needed(op, gained, calls, served.get(op), elsewhere)
         if gone:
             yield MapChange(
                 kind="kernel no longer needed",
@@ -59,10 +60,20 @@ def _needs(side: WorkloadMap, workloads: set[str]) -> dict[str, dict[str, int]]:
     return found
 
 
-def _needed(op: str, workloads: list[str], calls: int, support: OpSupport | None) -> MapChange:
+def _asked_otherwise(head: WorkloadMap, workloads: list[str]) -> str:
+    """Of an operator that has no class on the target although its workloads were seen there."""
+    seen = {name for one in head.supports for name in one.workloads}
+    if not seen.issuperset(workloads):
+        return ""
+    return f"; {head.supports[0].target} is not asked for it by this name"
+
+
+def _needed(
+    op: str, workloads: list[str], calls: int, support: OpSupport | None, elsewhere: str
+) -> MapChange:
     """A kernel more; on a target it is a loss only where nothing serves it."""
     lost = support is not None and support.support in UNSERVED
-    served = f", which is {support.support} on {support.target}" if support is not None else ""
+    served = elsewhere if support is None else f", which is {support.support} on {support.target}"
     return MapChange(
         kind="kernel needed",
         subject=op,

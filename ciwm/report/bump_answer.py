@@ -141,7 +141,7 @@ def _mend_series(verdict: Verdict | None, trust: Trust | None) -> Iterator[str]:
         yield (
             f"bring {which} back{older}, or list {'it' if len(missing) == 1 else 'them'} "
             f"({short(missing[0].series, 60)}{', …' if len(missing) > 1 else ''}) under "
-            "[gate] removed in ciwm.toml."
+            "[gate] removed in ciwm.toml of the base branch, by a change of its own."
         )
     slower = rows_of(verdict, "regressed")
     if slower and all(row.of_build for row in slower):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from math import log
+from math import exp, log
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
@@ -59,7 +59,8 @@ def saved_text(run: Run) -> str:
 
 def _row(series: Series, launches: Sequence[Launch]) -> tuple[str, ...]:
     values = {side: _values(series, side, launches) for side in SIDES}
-    cells = [quantity(median(v), series.unit) if v else NOTHING for v in values.values()]
+    middle = _middle if min((*values["base"], *values["head"]), default=0) > 0 else median
+    cells = [quantity(middle(v), series.unit) if v else NOTHING for v in values.values()]
     counts = "+".join(str(len(v)) for v in values.values())
     ratio = _ratio(values["base"], values["head"])
     return (series.series, series.metric, *cells, ratio, counts)
@@ -69,6 +70,11 @@ def _values(series: Series, side: Side, launches: Sequence[Launch]) -> list[floa
     own = [one for one in launches if one.side == side and one.workload == series.workload]
     taken = [one for launch in own for one in launch.samples]
     return [quantile(one.values, 0.5) for one in taken if (one.series, one.metric) == series.key]
+
+
+def _middle(values: Sequence[float]) -> float:
+    """The median of logs, so that the two sides are what `_ratio` is of."""
+    return exp(median(map(log, values)))
 
 
 def _ratio(base: Sequence[float], head: Sequence[float]) -> str:

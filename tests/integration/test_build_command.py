@@ -143,9 +143,17 @@ def test_clean_removes_all_builds_and_no_run(capfd: Capture) -> None:
     told = answer(capfd)
     assert [gone["name"] for gone in told["removed"]] == ["a", "b"]
     assert told["freed_bytes"] >= 2 << 20
-    assert told["left_bytes"] == 0
+    assert 1 << 20 <= told["left_bytes"] < 2 << 20  # the run
     assert not any(path.exists() for path in builds)
     assert all(path.exists() for path in runs)
+
+
+@pytest.mark.usefixtures("repo")
+def test_a_dry_run_of_clean_tells_what_the_whole_cache_would_be_left_with(capfd: Capture) -> None:
+    entries("a", "b"), entries("r", kind="runs")
+    assert cli.run(["clean", "--dry-run"]) == OK
+    last = capfd.readouterr().out.splitlines()[-1]
+    assert last.startswith("2.0 MiB would be freed, 1.0 MiB left in ")
 
 
 @pytest.mark.usefixtures("repo")
@@ -173,7 +181,8 @@ def test_clean_knows_everything_that_sync_reports_keep(capfd: Capture) -> None:
     assert cli.run(["clean", "--reports", "--json"]) == OK
     told = answer(capfd)
     assert {gone["kind"] for gone in told["removed"]} == {"scans", "replays", "drift", "pulls"}
-    assert (told["kept"], told["left_bytes"]) == ([], 0)
+    assert told["kept"] == []
+    assert 1 << 20 <= told["left_bytes"] < 2 << 20  # the build
     assert not any(path.exists() for path in (*kept, shelf, indexes / "0123.json.gz"))
     assert list((root / "trash").iterdir()) == []
     assert build.exists()

@@ -99,7 +99,7 @@ def test_a_name_that_no_workload_has_is_a_warning(
     [
         ([], "name a SERIES, or ask for --tidy"),
         (["x", "--tidy"], "name a SERIES, or ask for --tidy"),
-        (["x", *WHY], "needs --ceiling (or --ceiling-abs)"),
+        (["x", *WHY], "needs --ceiling (or --ceiling-abs, or --from a report)"),
         (["x", "--ceiling", "8%"], "reason"),
         (["x", "--ceiling", "8%", *WHY, "--expires", "2020-01-01"], "is over"),
         (["x", *WHY, "--from", "nowhere.json"], "cannot read nowhere.json"),
@@ -150,5 +150,8 @@ def test_all_that_a_waiver_lacks_is_told_by_its_options_at_once(
 ) -> None:
     assert run(["waive", "decode"]) == 2
     told = capsys.readouterr().err
-    assert "a waiver needs --reason, --issue, --ceiling (or --ceiling-abs) as well" in told
+    assert (
+        "a waiver needs --reason, --issue, --ceiling (or --ceiling-abs, or --from a report) as well"
+        in told
+    )
     assert not (checkout / "ciwm-waivers.toml").exists()

@@ -137,6 +137,15 @@ def test_a_folder_that_cannot_be_made_is_told_before_anything_is_built(
     assert "build" not in told
 
 
+def test_a_configuration_outside_of_the_repository_is_taken_for_both_sides(
+    two: Two, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.toml"
+    other.write_text(CONFIG.format(iterations=7))
+    assert ciwm(["bench", "main", "sync", "--config", str(other), "--out", str(two.out)]) == 0
+    assert read_record(two.out / "run.json", Run).plan.touched_workloads == ()
+
+
 def test_json_prints_the_run_and_nothing_else(two: Two, capsys: pytest.CaptureFixture[str]) -> None:
     assert ciwm(["bench", "main", "sync", "--out", str(two.out), "--json"]) == 0
 

@@ -160,6 +160,14 @@ def test_a_rank_that_dies_is_named(bed: Bed) -> None:
     assert "ZeroDivisionError" in one.problem
 
 
+def test_a_budget_that_ends_while_it_is_profiled_is_not_called_a_hang(bed: Bed) -> None:
+    limits = Limits(left_s=0.3, stop=threading.Event())  # torch takes longer to import
+
+    (one,) = profile(ranks(2, "after"), "head", bed.site, limits)
+
+    assert one.problem == "the budget was spent during this launch"
+
+
 @pytest.mark.parametrize(
     ("engine", "left_s", "why"), [("ray", 60, ON_NODES), ("local", -1, NO_TIME)]
 )

@@ -9,7 +9,8 @@ def cells(line: str) -> list[str]:
 
 
 def test_a_row_has_medians_over_launches_their_ratio_and_how_many() -> None:
-    # base: medians of launches 1, 2, 3, 4 ms; head: 2, 4, 6, 8 ms; of logs: the middle two
+    # base: medians of launches 1, 2, 3, 4 ms; head: 2, 4, 6, 8 ms; of logs, as the gate and the
+    # ratio have them: sqrt(2 x 3) = 2.449 and sqrt(4 x 6) = 4.899
     builder = RunBuilder(family=[series("decode")])
     builder.block(0, {"base": [0.001, 0.002], "head": [0.002, 0.004]})
     builder.block(1, {"base": [0.003, 0.004], "head": [0.006, 0.008]})
@@ -19,8 +20,8 @@ def test_a_row_has_medians_over_launches_their_ratio_and_how_many() -> None:
     assert [cell.strip() for cell in row] == [
         "decode",
         "step_time",
-        "2.5 ms",
-        "5 ms",
+        "2.449 ms",
+        "4.899 ms",
         "2.0000 (+100.0%)",
         "4+4",
     ]

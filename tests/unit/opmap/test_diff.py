@@ -72,6 +72,17 @@ def test_a_kernel_more_is_no_loss_where_the_target_has_it() -> None:
     assert "3 calls" in change.sentence
 
 
+def test_a_kernel_more_that_the_target_has_another_name_for_says_so() -> None:
+    cumsum = examples.support("aten::cumsum.out", workloads=(examples.mapped().id,))
+    head = healthy(
+        ops=(*healthy().ops, examples.use("aten::tril.out")),
+        supports=(examples.support("aten::mm.out"), cumsum),
+    )
+    change = only(map_diff(healthy(), head, ALL))
+    assert change.sentence.endswith(f"; {cumsum.target} is not asked for it by this name")
+    assert not change.lost
+
+
 def test_a_kernel_more_that_nothing_serves_is_a_loss() -> None:
     head = healthy(
         ops=(*healthy().ops, examples.use("aten::tril.out")),
