@@ -26,6 +26,8 @@ from ciwm.launch.files import refuse_unlistable
 from ciwm.launch.journal import read_journal
 from ciwm.launch.worker_job import JOURNAL, Site
 from ciwm.launch.workloads import WorkloadSource
+from ciwm.policy import Watch
+from ciwm.policy.problems import unprovable
 from ciwm.records import SIDES, Arm, Run, read_record
 
 if TYPE_CHECKING:
@@ -158,6 +160,9 @@ class _Bench:
     def run(self) -> Run:
         """Run blocks until all is decided, the budget is spent, or we are stopped."""
         self.directory.write_run(self._run(STILL_RUNNING, complete=False))
+        if self.plan.purpose == "compare":
+            for told in unprovable(self.plan, Watch(self.plan, self.asked.config.gate)):
+                self.say(f"warning: {told}")
         engine = self._engine()
         try:
             problem = self._until_decided(engine)

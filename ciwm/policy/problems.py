@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from ciwm.config import GateConfig
     from ciwm.policy.watch import Watch
-    from ciwm.records import Run, Side
+    from ciwm.records import Plan, Run, Side
 
 _NAMED = 5  # names in one line; the rest are counted
 
@@ -54,13 +54,8 @@ def judged_by_itself(run: Run) -> tuple[str, ...]:
     return run.plan.touched_workloads if own else ()
 
 
-def _plan(run: Run, watch: Watch) -> Iterator[str]:
-    plan = run.plan
-    if plan.family_size < len(plan.family):
-        yield (
-            f"the plan counts {plan.family_size} series and holds {len(plan.family)}: "
-            "judged as the larger family"
-        )
+def unprovable(plan: Plan, watch: Watch) -> Iterator[str]:
+    """That no number of launches within the plan's limit can prove anything, where it is so."""
     needs = max((trial.gate.launches_to_block for trial in watch.trials), default=0)
     most = max((trial.launches for trial in watch.trials), default=0)
     if needs > max(plan.max_launches, most):
@@ -68,6 +63,16 @@ def _plan(run: Run, watch: Watch) -> Iterator[str]:
             f"no regression can be proved: with {family_size(plan)} series it takes {needs} "
             f"launches a side at least, and max_launches is {plan.max_launches}"
         )
+
+
+def _plan(run: Run, watch: Watch) -> Iterator[str]:
+    plan = run.plan
+    if plan.family_size < len(plan.family):
+        yield (
+            f"the plan counts {plan.family_size} series and holds {len(plan.family)}: "
+            "judged as the larger family"
+        )
+    yield from unprovable(plan, watch)
     if plan.touched_workloads:
         yield (
             f"this change edits workloads it is measured by: {_few(plan.touched_workloads)}"

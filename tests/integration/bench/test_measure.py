@@ -249,6 +249,15 @@ def test_the_budget_ends_a_run_before_a_block_that_cannot_fit(fork: Fork) -> Non
     assert 1 <= len(run.launches) <= 4  # a block takes more than 2 s, and two decide nothing
 
 
+def test_too_few_launches_to_prove_anything_is_told_before_the_first(fork: Fork) -> None:
+    head = fork.commit({"bench/steps.py": "def step(): sum(range(1000))\n"})
+
+    fork.measure(fork.request(head, head, gate={"max_launches": 4}))
+
+    # one series, family-wise 1 %: a block of evidence is worth 5.5, and three exceed a hundred
+    assert "it takes 6 launches a side at least, and max_launches is 4" in fork.said[0]
+
+
 def test_a_launch_that_outlasts_the_budget_is_interrupted_not_at_fault(fork: Fork) -> None:
     head = fork.commit({"bench/steps.py": "import time\ndef step(): time.sleep(60)\n"})
 
