@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Set, Tuple
 
@@ -11,6 +12,7 @@ from .stages import Emit
 from .subject import GENERATING, TRAINING, Built, build, forward, has_model, parts, step, to_device
 
 SPECS, MODULES = 6, 6  # of an operator, the most frequent
+FARTHEST = sys.float_info.max  # where one of two is infinite or no number: JSON has neither
 
 
 def observe(job: Mapping[str, Any], emit: Emit) -> None:
@@ -95,9 +97,20 @@ def _distance(expected: Any, found: Any) -> Optional[float]:
     for one, other in zip(tree_leaves(expected), tree_leaves(found)):
         if not isinstance(one, torch.Tensor) or not one.is_floating_point() or not one.numel():
             continue
-        apart = (one.double() - other.detach().cpu().double()).abs().max().item()
+        apart = _apart(one.double(), other.detach().cpu().double())
         largest = apart if largest is None else max(largest, apart)
     return largest
+
+
+def _apart(one: Any, other: Any) -> float:
+    """The largest difference; an infinity or NaN that the other has as well is none."""
+    import torch
+
+    same = (one == other) | (one.isnan() & other.isnan())
+    if same.all():
+        return 0.0
+    apart = (one - other).abs()[~same]
+    return float(torch.nan_to_num(apart, nan=FARTHEST, posinf=FARTHEST).max().item())
 
 
 def tell(seen: Seen, emit: Emit) -> None:
