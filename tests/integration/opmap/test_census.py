@@ -109,6 +109,8 @@ class Catches(nn.Module):
 def build(what):
     if what == "caught":
         model = Catches()
+    elif what == "compiled":
+        model = torch.compile(nn.Sequential(nn.ReLU(), nn.Tanh()))
     elif what == "names":
         model = nn.Sequential()
         model.add_module("a\\tb\\nc", nn.ReLU())
@@ -255,7 +257,7 @@ def odd(bed: Bed) -> dict[str, Observed]:
     ]
     endings = [
         bed.subject("endings.py:build", "prefill", id=what, params={"what": what})
-        for what in ("-inf", "nan", "0.5", "caught", "names")
+        for what in ("-inf", "nan", "0.5", "caught", "names", "compiled")
     ]
     return bed.observe_all("census", [*cells, *endings])
 
@@ -291,6 +293,11 @@ def test_a_module_that_threw_is_left_for_the_one_that_called_it(
 ) -> None:
     assert use_of(odd["caught"], "aten::cos.out", "forward").modules == ()
     assert use_of(odd["caught"], "aten::relu", "forward").modules == ("last",)
+
+
+def test_what_a_workload_compiles_is_seen_operator_by_operator(odd: dict[str, Observed]) -> None:
+    ops = {op for op, _ in counts(odd["compiled"])}
+    assert ops == {"aten::relu", "aten::tanh.out"}
 
 
 def test_a_name_of_a_module_may_hold_anything(odd: dict[str, Observed]) -> None:
