@@ -175,8 +175,17 @@ def _proofs(
             making.problems.append(each.problem)
         proof = _proof(name, each, len(allowed[name]))
         if proof is not None:
-            proofs[name] = proof
+            proofs[name] = _compiled_apart(proof, sorted(seen[name].needed & compiled))
     return proofs
+
+
+def _compiled_apart(proof: Proof, compiled: list[str]) -> Proof:
+    """Why a strict run cannot pass, where a workload needs what is served only under compile."""
+    if proof.passes or not compiled:
+        return proof
+    more = f" and {len(compiled) - 1} more" if len(compiled) > 1 else ""
+    why = f"{compiled[0]}{more} served only under torch.compile"
+    return proof.model_copy(update={"detail": why})
 
 
 def _proof(name: str, observed: Observed, kernels: int) -> Proof | None:

@@ -157,7 +157,8 @@ def step_words(entry: QueueEntry) -> str:
     """What a step of the queue unlocks, and how that is proven."""
     unlocked = ", ".join(entry.unlocks)
     if not entry.kernels:
-        return f"nothing to write for {unlocked}"
+        failing = "; ".join(proof_words(one) for one in entry.proofs if not one.passes)
+        return f"nothing to write for {unlocked}" + (f" ({failing})" if failing else "")
     if not entry.proofs:
         return f"unlocks {unlocked}"
     if is_proven(entry):

@@ -215,7 +215,11 @@ Hooks hooks;
 at::Tensor host(const at::Tensor& t) {  // the same memory, seen from the CPU
   if (t.is_cpu()) return t;
   auto options = at::TensorOptions().dtype(t.dtype()).device(at::kCPU);
-  return at::for_blob(t.data_ptr(), t.sizes()).strides(t.strides()).options(options).make_tensor();
+  auto made =
+      at::for_blob(t.data_ptr(), t.sizes()).strides(t.strides()).options(options).make_tensor();
+  made._set_conj(t.is_conj());
+  made._set_neg(t.is_neg());
+  return made;
 }
 
 // ---- the structural kernels, without which there is no tensor
@@ -583,6 +587,15 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward);
   m.impl("_thnn_fused_gru_cell", &gru_cell);
   m.impl("_thnn_fused_gru_cell_backward", &gru_cell_backward);
+}
+
+// A lazily conjugated tensor is made plain by a copy, which must take it as it is.
+TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
+  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+
+TORCH_LIBRARY_IMPL(aten, Negative, m) {
+  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {

@@ -94,6 +94,11 @@ class Refuses(nn.Module):
     def forward(self, x):
         raise ValueError("not this one")
 
+class Conjugates(nn.Module):
+    def forward(self, x):
+        lazy = torch.complex(x, x.cos()).conj()
+        return torch.view_as_real(lazy.resolve_conj()), lazy.imag
+
 class Catches(nn.Module):
     def __init__(self):
         super().__init__()
@@ -109,6 +114,8 @@ class Catches(nn.Module):
 def build(what):
     if what == "caught":
         model = Catches()
+    elif what == "complex":
+        model = Conjugates()
     elif what == "compiled":
         model = torch.compile(nn.Sequential(nn.ReLU(), nn.Tanh()))
     elif what == "names":
@@ -257,7 +264,7 @@ def odd(bed: Bed) -> dict[str, Observed]:
     ]
     endings = [
         bed.subject("endings.py:build", "prefill", id=what, params={"what": what})
-        for what in ("-inf", "nan", "0.5", "caught", "names", "compiled")
+        for what in ("-inf", "nan", "0.5", "caught", "names", "compiled", "complex")
     ]
     return bed.observe_all("census", [*cells, *endings])
 
@@ -298,6 +305,11 @@ def test_a_module_that_threw_is_left_for_the_one_that_called_it(
 def test_what_a_workload_compiles_is_seen_operator_by_operator(odd: dict[str, Observed]) -> None:
     ops = {op for op, _ in counts(odd["compiled"])}
     assert ops == {"aten::relu", "aten::tanh.out"}
+
+
+def test_lazy_conjugates_are_copied_as_they_are(odd: dict[str, Observed]) -> None:
+    assert odd["complex"].problem is None
+    assert said(odd["complex"], "difference")[0]["max_abs_diff"] == 0
 
 
 def test_a_name_of_a_module_may_hold_anything(odd: dict[str, Observed]) -> None:

@@ -110,3 +110,9 @@ def test_a_step_is_proven_when_each_of_its_kernels_was_removed_and_missed() -> N
 def test_a_step_is_not_proven_by_less(weak: Proof) -> None:
     assert not is_proven(step_of(weak))
     assert "(proven)" not in step_words(step_of(weak))
+
+
+def test_a_workload_for_which_there_is_nothing_to_write_and_that_fails_is_told() -> None:
+    failing = proof(passes=False, detail="tanh served only under torch.compile")
+    step = step_of(failing).model_copy(update={"kernels": ()})
+    assert "only under torch.compile" in step_words(step)
