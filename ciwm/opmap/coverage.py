@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from ciwm.records.opmap import MapStage, OpSupport, QueueEntry
     from ciwm.records.opmap_fallback import WorkloadFallbacks
 
-REMOVED = 24  # kernels of a step that are removed one by one in strict runs of a workload
-
 
 @dataclass(frozen=True)
 class Coverage:
@@ -51,7 +49,7 @@ def covered(making: Making, fallbacks: Sequence[WorkloadFallbacks] = ()) -> Cove
     queue: tuple[QueueEntry, ...] = ()
     if "queue" in making.request.stages:
         needs = replace(_needs(seen, facts, found), time_share_pct=_time_shares(fallbacks))
-        queue = _queue(making, needs)
+        queue = _queue(making, needs, found)
     return Coverage(
         composites=_composites(census or ghost),
         supports=found,
@@ -140,21 +138,26 @@ def _needs(
     )
 
 
-def _queue(making: Making, needs: Needs) -> tuple[QueueEntry, ...]:
+def _queue(making: Making, needs: Needs, support: tuple[OpSupport, ...]) -> tuple[QueueEntry, ...]:
     found = steps(needs)
-    return entries(found, needs, _proofs(making, needs, found) if making.request.prove else {})
+    compiled = {one.op for one in support if one.support == "compiled-reuse"}
+    proofs = _proofs(making, needs, found, compiled) if making.request.prove else {}
+    return entries(found, needs, proofs)
 
 
-def _proofs(making: Making, needs: Needs, found: list[Step]) -> dict[str, Proof]:
+def _proofs(
+    making: Making, needs: Needs, found: list[Step], compiled: set[str]
+) -> dict[str, Proof]:
     """Strict runs of every workload of the queue: exactly its kernels, and one less."""
     manifest = making.request.manifest
     on_ghost = manifest is not None and bool(making.ops("ghost"))
     seen = making.ops("ghost") if on_ghost else making.ops("census")
     step_of = {name: step for step in found for name in step.unlocks}
-    # all its leaves: those it lacks, and those that reach the ghost's fallback and yet are served
-    allowed = {name: sorted(seen[name].needed) for name in step_of}
+    # all its leaves: those it lacks, and those that reach the ghost's fallback and yet are served;
+    # but for what is served under torch.compile alone, which a strict run does without
+    allowed = {name: sorted(seen[name].needed - compiled) for name in step_of}
     removed = {
-        name: [op for op in step.kernels if op in needs.missing[name]][:REMOVED]
+        name: [op for op in step.kernels if op in needs.missing[name]]
         for name, step in step_of.items()
     }
     options = {
@@ -172,8 +175,17 @@ def _proofs(making: Making, needs: Needs, found: list[Step]) -> dict[str, Proof]
             making.problems.append(each.problem)
         proof = _proof(name, each, len(allowed[name]))
         if proof is not None:
-            proofs[name] = proof
+            proofs[name] = _compiled_apart(proof, sorted(seen[name].needed & compiled))
     return proofs
+
+
+def _compiled_apart(proof: Proof, compiled: list[str]) -> Proof:
+    """Why a strict run cannot pass, where a workload needs what is served only under compile."""
+    if proof.passes or not compiled:
+        return proof
+    more = f" and {len(compiled) - 1} more" if len(compiled) > 1 else ""
+    why = f"{compiled[0]}{more} served only under torch.compile"
+    return proof.model_copy(update={"detail": why})
 
 
 def _proof(name: str, observed: Observed, kernels: int) -> Proof | None:

@@ -38,7 +38,35 @@ def operator_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange
                 workloads=tuple(gone),
                 sentence=f"{op} is no longer needed by {_listed(gone)}",
             )
+    yield from _asked(
+        base, head, {op for op in needs if needs[op].keys() - needed.get(op, {}).keys()}
+    )
     yield from _classes(base, head)
+
+
+def _asked(base: WorkloadMap, head: WorkloadMap, told: set[str]) -> Iterator[MapChange]:
+    """What a workload newly asks the target for, which does not serve it, told nowhere above."""
+    if base.provenance.target != head.provenance.target:
+        return
+    before, after = _pairs(base), _pairs(head, *UNSERVED)
+    both = {name for name, _ in before} & {one.id for one in head.workloads}
+    served = {one.op: one for one in head.supports}
+    found: dict[str, list[str]] = defaultdict(list)
+    for name, op in sorted(after - before):
+        if name in both and op not in told:
+            found[op].append(name)
+    for op, names in found.items():
+        yield _needed(op, names, served[op].calls if op in served else 0, served.get(op))
+
+
+def _pairs(side: WorkloadMap, *classes: str) -> set[tuple[str, str]]:
+    """Workloads and operators that they ask the target for."""
+    return {
+        (each.workload, op)
+        for each in side.coverage
+        if not classes or each.support in classes
+        for op in each.ops
+    }
 
 
 def _counted(side: WorkloadMap) -> bool:
@@ -92,9 +120,10 @@ def _classes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
         if old is None or old.support == one.support or old.target != one.target:
             continue
         worse = WORST.index(one.support) < WORST.index(old.support)
+        composite = not one.calls  # it is as its leaves are, and they are told by themselves
         kind = "class worse" if worse else "class better"
         told = f"{one.op} was {old.support} on {one.target}, is {one.support}: {one.evidence}"
-        if worse and one.support in ("fallback", "fallback-broken"):
+        if worse and not composite and one.support in ("fallback", "fallback-broken"):
             kind = "fallback new"
             how_often = _calls(one.calls)
             told = f"{one.op}, {how_often}, was {old.support} on {one.target}: {one.evidence}"
@@ -108,7 +137,7 @@ def _classes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
                 "base": old.support,
                 "head": one.support,
                 "sentence": told,
-                "lost": worse,
+                "lost": worse and not composite,
             }
         )
 

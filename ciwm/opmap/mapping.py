@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
@@ -128,6 +129,12 @@ def _why_not(making: Making, subject: Subject) -> str:
     return observed.problem.detail if observed.problem is not None else ""
 
 
+def _off(difference: float) -> str:
+    if difference == sys.float_info.max:
+        return "infinite or no number where the CPU's is one, or the other way round"
+    return f"{difference:.2g} off the CPU's"
+
+
 def _workload(
     subject: Subject, making: Making, strategies: tuple[StrategyNeeds, ...]
 ) -> MappedWorkload:
@@ -138,7 +145,7 @@ def _workload(
     notes = [line["note"] for each in (census, counted) for line in said(each, "note")]
     difference = apart[0]["max_abs_diff"] if apart else None
     if difference is not None and difference > WRONG:
-        notes.append(f"its result is {difference:.2g} off the CPU's: its kernels may be others too")
+        notes.append(f"its result is {_off(difference)}: its kernels may be others too")
     return MappedWorkload(
         id=subject.id,
         workload=subject.workload,

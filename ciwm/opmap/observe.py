@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import posixpath
 from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -81,13 +82,13 @@ def observe_all(
     *,
     apart: bool = False,
 ) -> dict[str, Observed]:
-    """Observe one stage of several workloads, in one process as far as that lives.
+    """Observe one stage of several workloads, those of a folder in one process as far as it lives.
 
     With `apart` each has a process of its own. Once `site.stop` is set the rest is interrupted.
     """
     found: dict[str, Observed] = {}
     retries = 0
-    batches = deque([one] for one in subjects) if apart else deque([list(subjects)])
+    batches = deque([one] for one in subjects) if apart else deque(_by_folder(subjects))
     while batches:
         batch = batches.popleft()
         if not batch:
@@ -105,6 +106,14 @@ def observe_all(
                 found[subject.id] = process.observed(told or Told(), subject)
         batches.appendleft(unbegun)
     return found
+
+
+def _by_folder(subjects: Sequence[Subject]) -> list[list[Subject]]:
+    """Files of two folders may import helpers of the same name: what is imported once stays."""
+    folders: dict[str, list[Subject]] = {}
+    for one in subjects:
+        folders.setdefault(posixpath.dirname(one.file), []).append(one)
+    return list(folders.values())
 
 
 def _in_doubt(told: Told | None) -> bool:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ciwm.records.opmap_communication import CollectiveNeed, PatternClass, StrategyNeeds
 
 RUN = ("counted", "estimated")
+# not applicable where a model does not show how it is cut: whoever runs it may know
+PLANNED = ("tp", "pp", "ep")
 BOTH: PatternClass = "all-gather + reduce-scatter"
 _CLASSES: dict[str, PatternClass] = {
     "all_reduce": "all-reduce",
@@ -66,6 +68,9 @@ def _declared(ranks: int, stated: Sequence[StrategyNeeds]) -> CommunicationPatte
     if failed or not stated:
         why = "; ".join(f"{one.strategy} cannot be set up: {one.detail}" for one in failed)
         return _unknown(ranks, why or "its strategies were not counted")
+    lost = [one for one in stated if one.status == "not applicable" and one.strategy in PLANNED]
+    if lost and not any(one.needs for one in stated):
+        return _unknown(ranks, _said(lost))
     return _of(ranks, "declared", [need for one in stated for need in one.needs], _said(stated))
 
 

@@ -155,15 +155,24 @@ def _collective(need: CollectiveNeed) -> str:
 
 def step_words(entry: QueueEntry) -> str:
     """What a step of the queue unlocks, and how that is proven."""
-    proven = [proof for proof in entry.proofs if proof.passes and not proof.passes_without]
     unlocked = ", ".join(entry.unlocks)
     if not entry.kernels:
-        return f"nothing to write for {unlocked}"
+        failing = "; ".join(proof_words(one) for one in entry.proofs if not one.passes)
+        return f"nothing to write for {unlocked}" + (f" ({failing})" if failing else "")
     if not entry.proofs:
         return f"unlocks {unlocked}"
-    if len(proven) == len(entry.proofs):
+    if is_proven(entry):
         return f"unlocks {unlocked} (proven)"
     return f"unlocks {unlocked} ({'; '.join(map(proof_words, entry.proofs))})"
+
+
+def is_proven(entry: QueueEntry) -> bool:
+    """Whether every workload passes with the kernels, and each kernel was found to be needed."""
+    passing = {proof.workload for proof in entry.proofs if proof.passes}
+    without = {op for proof in entry.proofs for op in proof.fails_without}
+    spare = any(proof.passes_without for proof in entry.proofs)
+    new = {kernel.op for kernel in entry.kernels}
+    return passing.issuperset(entry.unlocks) and new <= without and not spare
 
 
 def proof_words(proof: Proof) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from collections import Counter
 from typing import Any, Dict, Iterable, List, Mapping, Optional, Set, Tuple
 
@@ -11,6 +13,7 @@ from .stages import Emit
 from .subject import GENERATING, TRAINING, Built, build, forward, has_model, parts, step, to_device
 
 SPECS, MODULES = 6, 6  # of an operator, the most frequent
+FARTHEST = sys.float_info.max  # where one of two is infinite or no number: JSON has neither
 
 
 def observe(job: Mapping[str, Any], emit: Emit) -> None:
@@ -46,7 +49,8 @@ def run_model(job: Mapping[str, Any], device: Device) -> Optional[float]:
     expected = None
     if phase not in TRAINING and phase not in GENERATING:
         built.model.eval()
-        expected = forward(built)
+        with uncompiled():
+            expected = forward(built)
     there = to_device(built, device.name)
     outputs = run_parts(there, phase, device)
     return None if expected is None else _distance(expected, outputs)
@@ -60,10 +64,11 @@ def run_parts(built: Built, phase: Optional[str], device: Device) -> Any:
     device.record(True)  # noqa: FBT003
     result = None
     try:
-        for name, run in steps:
-            device.set_part(name)
-            device.set_module("")
-            result = run()
+        with uncompiled():
+            for name, run in steps:
+                device.set_part(name)
+                device.set_module("")
+                result = run()
     finally:
         device.record(False)  # noqa: FBT003
         undo()
@@ -81,10 +86,19 @@ def run_step(job: Mapping[str, Any], device: Device) -> None:
     torch.set_default_device(device.name)
     device.record(True)  # noqa: FBT003
     try:
-        run()
+        with uncompiled():
+            run()
     finally:
         device.record(False)  # noqa: FBT003
         torch.set_default_device(None)
+
+
+def uncompiled() -> Any:
+    """What a workload compiles runs operator by operator: no compiler knows the null device."""
+    import torch
+
+    stance = getattr(torch.compiler, "set_stance", None)  # from torch 2.6 on
+    return contextlib.nullcontext() if stance is None else stance("force_eager")
 
 
 def _distance(expected: Any, found: Any) -> Optional[float]:
@@ -95,9 +109,20 @@ def _distance(expected: Any, found: Any) -> Optional[float]:
     for one, other in zip(tree_leaves(expected), tree_leaves(found)):
         if not isinstance(one, torch.Tensor) or not one.is_floating_point() or not one.numel():
             continue
-        apart = (one.double() - other.detach().cpu().double()).abs().max().item()
+        apart = _apart(one.double(), other.detach().cpu().double())
         largest = apart if largest is None else max(largest, apart)
     return largest
+
+
+def _apart(one: Any, other: Any) -> float:
+    """The largest difference; an infinity or NaN that the other has as well is none."""
+    import torch
+
+    same = (one == other) | (one.isnan() & other.isnan())
+    if same.all():
+        return 0.0
+    apart = (one - other).abs()[~same]
+    return float(torch.nan_to_num(apart, nan=FARTHEST, posinf=FARTHEST).max().item())
 
 
 def tell(seen: Seen, emit: Emit) -> None:

@@ -5,15 +5,39 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Iterator, List, Set
 
+from .formulas import computes, teach
+
 
 def storage_key(tensor: Any) -> Any:
     """What two tensors on the same memory have in common, fake ones too."""
+    import torch
+
+    if tensor.layout != torch.strided:  # it has several, and none of its own
+        return ("sparse", id(tensor))
     return tensor.untyped_storage()._cdata  # noqa: SLF001  a fake storage has no data pointer
 
 
 def size_of(tensor: Any) -> int:
-    """Bytes of the elements that a tensor shows."""
+    """Bytes of the elements that a tensor shows; of a sparse one those of its parts."""
+    import torch
+
+    if tensor.layout == torch.sparse_coo:
+        return size_of(tensor._indices()) + size_of(tensor._values())  # noqa: SLF001  uncoalesced
+    if tensor.layout in (torch.sparse_csr, torch.sparse_bsr):
+        parts = (tensor.crow_indices(), tensor.col_indices(), tensor.values())
+        return sum(map(size_of, parts))
+    if tensor.layout in (torch.sparse_csc, torch.sparse_bsc):
+        parts = (tensor.ccol_indices(), tensor.row_indices(), tensor.values())
+        return sum(map(size_of, parts))
     return int(tensor.numel()) * int(tensor.element_size())
+
+
+def _held_bytes(tensor: Any) -> int:
+    """Bytes of the memory that a tensor is in, seen or not."""
+    import torch
+
+    strided = tensor.layout == torch.strided
+    return int(tensor.untyped_storage().nbytes()) if strided else size_of(tensor)
 
 
 def tensors_of(value: Any) -> List[Any]:
@@ -36,7 +60,7 @@ def saved_bytes(excluded: Set[Any]) -> Iterator[List[int]]:
         key = storage_key(tensor)
         if key not in known:
             known.add(key)
-            total[0] += int(tensor.untyped_storage().nbytes())
+            total[0] += _held_bytes(tensor)
         return tensor
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
@@ -50,9 +74,11 @@ def counting(parameters: Set[Any]) -> Any:
     """
     from torch.utils._python_dispatch import TorchDispatchMode
 
-    _teach_attention()
+    teach()
 
     class _Mode(TorchDispatchMode):  # type: ignore[misc]
+        supports_higher_order_operators = True  # flex_attention is one
+
         def __init__(self, tally: Tally) -> None:
             super().__init__()
             self.tally = tally
@@ -94,16 +120,16 @@ class Tally:
             return
         moved = sum(map(size_of, given)) + sum(map(size_of, made))
         if "embedding" in str(op):  # the rows that are looked up, not the table
-            moved = 2 * sum(map(size_of, made))
+            moved = _looked_up_bytes(op, args, made)
             self.used_bytes += sum(map(size_of, made))
         else:
             self._use(given)
         self.moved_bytes += moved
         self.largest_bytes = max(self.largest_bytes, moved)
-        packet = op._overloadpacket  # noqa: SLF001  the registry's key
+        packet = getattr(op, "_overloadpacket", op)  # the registry's key
         if packet in flop_registry:
             self.flops += int(flop_registry[packet](*args, **kwargs, out_val=result))
-        else:
+        elif computes(str(op)):
             self.uncounted.add(str(op))
 
     def _use(self, given: List[Any]) -> None:
@@ -111,35 +137,28 @@ class Tally:
             key = storage_key(one)
             if key in self._parameters:
                 self._parameters.discard(key)
-                self.used_bytes += int(one.untyped_storage().nbytes())
+                self.used_bytes += _held_bytes(one)
+
+
+def _looked_up_bytes(op: Any, args: Any, made: List[Any]) -> int:
+    """Rows read and results written; a bag sums many rows to one."""
+    written = sum(map(size_of, made))
+    if not str(op).startswith("aten._embedding_bag") or "backward" in str(op):
+        return 2 * written
+    table, indices = args[0], args[1]
+    row_bytes = int(table[0].numel()) * int(table.element_size()) if table.numel() else 0
+    return int(indices.numel()) * row_bytes + size_of(indices) + written
 
 
 def _written(op: Any, args: Any) -> List[Any]:
     """The arguments that an operator without a result writes to (those of `_foreach_*_`)."""
-    stated = op._schema.arguments  # noqa: SLF001  torch's only word on it
+    stated = op._schema.arguments if hasattr(op, "_schema") else ()  # noqa: SLF001  torch's only word on it
     pairs = zip(stated, args)
     return [given for one, given in pairs if one.alias_info is not None and one.alias_info.is_write]
 
 
 def _is_view(op: Any) -> bool:
+    if not hasattr(op, "_schema"):
+        return False
     returns = op._schema.returns  # noqa: SLF001  torch's only word on it
     return any(one.alias_info is not None and not one.alias_info.is_write for one in returns)
-
-
-def _teach_attention() -> None:
-    """The CPU's attention counted 0 FLOPs up to torch 2.13 (pytorch#195460)."""
-    import torch
-    from torch.utils import flop_counter as counter
-
-    forward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu  # noqa: SLF001
-    backward = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward  # noqa: SLF001
-
-    def of_forward(q: Any, k: Any, v: Any, *_args: Any, **_kwargs: Any) -> Any:
-        return counter.sdpa_flop_count(q, k, v)
-
-    def of_backward(g: Any, q: Any, k: Any, v: Any, *_args: Any, **_kwargs: Any) -> Any:
-        return counter.sdpa_backward_flop_count(g, q, k, v)
-
-    for op, formula in ((forward, of_forward), (backward, of_backward)):
-        if op not in counter.flop_registry:
-            counter.register_flop_formula(op)(formula)

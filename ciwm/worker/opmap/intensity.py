@@ -10,21 +10,19 @@ from typing import Any, Dict, Mapping, Optional, Set
 
 from ..problem import Problem
 from .counting import Tally, counting, saved_bytes, size_of, storage_key, tensors_of
+from .held import cache_bytes
 from .stages import Emit
 from .subject import GENERATING, TRAINING, Built, build, has_model, parts
-
-UNCOUNTED_WORDS = ("mm", "conv", "attention", "linear", "lstm", "gru", "fft", "einsum")
+from .weightless import without_data
 
 
 def observe(job: Mapping[str, Any], emit: Emit) -> None:
     """Emit the figures of one step; raises Problem where no model says what a step is."""
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
     if not has_model(job):
         emit({"what": "note", "note": "a bare step has no model to count"})
         return
     try:
-        with FakeTensorMode(allow_non_fake_inputs=True):
+        with without_data():
             figures = _figures(job)
     except Problem:
         raise
@@ -50,13 +48,13 @@ def _inference(built: Built, phase: Optional[str]) -> Dict[str, Any]:
     ((_name, run),) = parts(built, phase)
     with mode:
         outputs = run()
-    kept = _cache_bytes(outputs)
+    kept, of_tokens = cache_bytes(getattr(outputs, "past_key_values", None))
     tokens = _tokens(built)
     least = mode.tally.used_bytes + _bytes((built.args, built.kwargs)) + _bytes(outputs) + kept
     return {
         **_common(built, mode.tally, least),
         "activations_bytes": mode.tally.largest_bytes,
-        "kv_bytes_per_token": kept / tokens if kept and tokens else None,
+        "kv_bytes_per_token": of_tokens / tokens if of_tokens and tokens else None,
         "kv_bytes": kept,
     }
 
@@ -77,7 +75,7 @@ def _decoding(built: Built) -> Dict[str, Any]:
     cache = getattr(filled, "past_key_values", None)
     if cache is None:
         raise Problem("invalid", "the model returned no past_key_values: no decode step to count")
-    read = _walked(cache)
+    read, of_tokens = cache_bytes(cache)
     mode = _counter(built)
     with torch.no_grad(), mode:
         outputs = built.model(input_ids=tokens[:, -1:], past_key_values=cache, use_cache=True)
@@ -85,7 +83,7 @@ def _decoding(built: Built) -> Dict[str, Any]:
     return {
         **_common(built, mode.tally, least),
         "activations_bytes": mode.tally.largest_bytes,
-        "kv_bytes_per_token": read / tokens.numel(),
+        "kv_bytes_per_token": of_tokens / tokens.numel() if of_tokens else None,
         "kv_bytes": read,
     }
 
@@ -114,13 +112,12 @@ def _training(built: Built, phase: Optional[str]) -> Dict[str, Any]:
 
 
 def _common(built: Built, tally: Tally, least: float) -> Dict[str, Any]:
-    uncounted = [op for op in tally.uncounted if any(word in op for word in UNCOUNTED_WORDS)]
     return {
         "flops": tally.flops,
         "bytes_low": min(least, tally.moved_bytes),
         "bytes_high": tally.moved_bytes,
         "params_bytes": _parameter_bytes(built),
-        "uncounted": sorted(uncounted),
+        "uncounted": sorted(tally.uncounted),
     }
 
 
@@ -144,32 +141,6 @@ def _state_bytes(optimizer: Any) -> int:
 
 def _bytes(value: Any) -> int:
     return sum(size_of(one) for one in tensors_of(value))
-
-
-def _cache_bytes(outputs: Any) -> int:
-    return _walked(getattr(outputs, "past_key_values", None))
-
-
-def _walked(value: Any) -> int:
-    """Bytes of all tensors in a cache object of whatever make."""
-    import torch
-
-    found: Dict[int, Any] = {}
-
-    def walk(one: Any, depth: int) -> None:
-        if isinstance(one, torch.Tensor):
-            found[id(one)] = one
-        elif depth and isinstance(one, dict):
-            for part in one.values():
-                walk(part, depth - 1)
-        elif depth and isinstance(one, (list, tuple)):
-            for part in one:
-                walk(part, depth - 1)
-        elif depth and hasattr(one, "__dict__"):
-            walk(vars(one), depth)
-
-    walk(value, 5)
-    return sum(size_of(one) for one in found.values())
 
 
 def _tokens(built: Built) -> int:

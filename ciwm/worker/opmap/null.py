@@ -168,7 +168,7 @@ def watch_modules(model: Any, device: Device) -> Callable[[], None]:
     handles = []
     for module in model.modules():
         handles.append(module.register_forward_pre_hook(enter))
-        handles.append(module.register_forward_hook(leave))
+        handles.append(module.register_forward_hook(leave, always_call=True))
 
     def undo() -> None:
         for handle in handles:

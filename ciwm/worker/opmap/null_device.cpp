@@ -6,6 +6,7 @@
 // refuses everything that is not allowed. Needs no Python: it is loaded by torch.ops.load_library.
 
 #include <ATen/EmptyTensor.h>
+#include <ATen/TensorOperators.h>
 #include <ATen/SequenceNumber.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/detail/PrivateUse1HooksInterface.h>
@@ -14,6 +15,7 @@
 #include <ATen/ops/_copy_from_ops.h>
 #include <ATen/ops/_reshape_alias_native.h>
 #include <ATen/ops/as_strided_native.h>
+#include <ATen/ops/cat.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
 #include <ATen/ops/from_blob.h>
@@ -21,6 +23,7 @@
 #include <ATen/ops/set_native.h>
 #include <ATen/ops/unfold_native.h>
 #include <ATen/ops/view_native.h>
+#include <ATen/ops/zeros_like.h>
 #include <ATen/record_function.h>
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <c10/core/impl/alloc_cpu.h>
@@ -129,7 +132,7 @@ void run_on_host(const c10::OperatorHandle& op, torch::jit::Stack* stack, const 
   } catch (const std::exception& error) {
     std::lock_guard<std::mutex> lock(mutex);
     std::string line(error.what());
-    broken[name] = line.substr(0, line.find('\n'));
+    broken[name] = line.substr(0, line.find_first_of("\n\t"));
     throw;
   }
 }
@@ -212,7 +215,11 @@ Hooks hooks;
 at::Tensor host(const at::Tensor& t) {  // the same memory, seen from the CPU
   if (t.is_cpu()) return t;
   auto options = at::TensorOptions().dtype(t.dtype()).device(at::kCPU);
-  return at::for_blob(t.data_ptr(), t.sizes()).strides(t.strides()).options(options).make_tensor();
+  auto made =
+      at::for_blob(t.data_ptr(), t.sizes()).strides(t.strides()).options(options).make_tensor();
+  made._set_conj(t.is_conj());
+  made._set_neg(t.is_neg());
+  return made;
 }
 
 // ---- the structural kernels, without which there is no tensor
@@ -357,6 +364,89 @@ at::Tensor histc(const at::Tensor& self, int64_t bins, const at::Scalar& low,
   return at::histc(from, bins, low, high).to(self.scalar_type()).to(self.device());
 }
 
+at::Tensor fused(const char* op, const at::Tensor& gates, std::initializer_list<at::Tensor> rest) {
+  std::ostringstream spec;
+  describe(spec, gates);
+  for (const auto& t : rest) describe(spec << " ", t);
+  note('H', op, spec.str());
+  return host(gates);
+}
+
+at::Tensor added(const at::Tensor& gates, const std::optional<at::Tensor>& bias) {
+  return bias && bias->defined() ? gates + host(*bias) : gates;
+}
+
+using Two = std::tuple<at::Tensor, at::Tensor>;
+using Three = std::tuple<at::Tensor, at::Tensor, at::Tensor>;
+using Five = std::tuple<at::Tensor, at::Tensor, at::Tensor, at::Tensor, at::Tensor>;
+
+Three lstm_cell(const at::Tensor& input, const at::Tensor& hidden, const at::Tensor& cx,
+                const std::optional<at::Tensor>& input_bias,
+                const std::optional<at::Tensor>& hidden_bias) {
+  auto from_input = fused("aten::_thnn_fused_lstm_cell", input, {hidden, cx});
+  OnHost guard;
+  at::NoGradGuard no_grad;
+  auto gates = (added(from_input, input_bias) + added(host(hidden), hidden_bias)).chunk(4, 1);
+  auto in = gates[0].sigmoid(), forget = gates[1].sigmoid();
+  auto cell = gates[2].tanh(), out = gates[3].sigmoid();
+  auto cy = forget * host(cx) + in * cell;
+  auto kept = at::cat({in, forget, cell, out}, 1);
+  auto there = input.device();
+  return {(out * cy.tanh()).to(there), cy.to(there), kept.to(there)};
+}
+
+Three lstm_cell_backward(const std::optional<at::Tensor>& grad_hy,
+                         const std::optional<at::Tensor>& grad_cy, const at::Tensor& cx,
+                         const at::Tensor& cy, const at::Tensor& kept, bool has_bias) {
+  bool of_hy = grad_hy && grad_hy->defined(), of_cy = grad_cy && grad_cy->defined();
+  if (!of_hy && !of_cy) return {};
+  auto gates = fused("aten::_thnn_fused_lstm_cell_backward_impl", kept, {cx, cy}).chunk(4, 1);
+  OnHost guard;
+  at::NoGradGuard no_grad;
+  auto in = gates[0], forget = gates[1], cell = gates[2], out = gates[3];
+  at::Tensor tanh = host(cy).tanh();
+  auto of_hidden = of_hy ? host(*grad_hy) : at::zeros_like(tanh);
+  auto of_cell = of_hidden * out * (1 - tanh * tanh);
+  if (of_cy) of_cell = of_cell + host(*grad_cy);
+  auto found = at::cat({of_cell * cell * in * (1 - in), of_cell * host(cx) * forget * (1 - forget),
+                        of_cell * in * (1 - cell * cell), of_hidden * tanh * out * (1 - out)},
+                       1);
+  auto there = kept.device();
+  auto bias = has_bias ? found.sum(0).to(there) : at::Tensor();
+  return {found.to(there), (of_cell * forget).to(there), bias};
+}
+
+Two gru_cell(const at::Tensor& input, const at::Tensor& hidden, const at::Tensor& hx,
+             const std::optional<at::Tensor>& input_bias,
+             const std::optional<at::Tensor>& hidden_bias) {
+  auto from_input = fused("aten::_thnn_fused_gru_cell", input, {hidden, hx});
+  OnHost guard;
+  at::NoGradGuard no_grad;
+  auto one = added(from_input, input_bias).chunk(3, 1);
+  auto other = added(host(hidden), hidden_bias).chunk(3, 1);
+  auto reset = (one[0] + other[0]).sigmoid(), update = (one[1] + other[1]).sigmoid();
+  auto fresh = (one[2] + reset * other[2]).tanh();
+  auto hy = fresh + update * (host(hx) - fresh);
+  auto kept = at::cat({reset, update, fresh, host(hx), other[2]}, 1);
+  return {hy.to(input.device()), kept.to(input.device())};
+}
+
+Five gru_cell_backward(const at::Tensor& gradient, const at::Tensor& kept, bool has_bias) {
+  auto parts = fused("aten::_thnn_fused_gru_cell_backward", kept, {gradient}).chunk(5, 1);
+  OnHost guard;
+  at::NoGradGuard no_grad;
+  auto reset = parts[0], update = parts[1], fresh = parts[2], of_hy = host(gradient);
+  auto of_fresh = of_hy * (1 - update) * (1 - fresh * fresh);
+  auto of_update = of_hy * (parts[3] - fresh) * update * (1 - update);
+  auto of_reset = of_fresh * parts[4] * reset * (1 - reset);
+  auto of_input = at::cat({of_reset, of_update, of_fresh}, 1);
+  auto of_hidden = at::cat({of_reset, of_update, of_fresh * reset}, 1);
+  auto there = kept.device();
+  auto bias = [&](const at::Tensor& t) { return has_bias ? t.sum(0).to(there) : at::Tensor(); };
+  return {of_input.to(there), of_hidden.to(there), (of_hy * update).to(there), bias(of_input),
+          bias(of_hidden)};
+}
+
 // ---- which operator ends in which leaves
 
 struct Entered final : at::ObserverContext {};
@@ -451,6 +541,8 @@ void set_part(std::string name) {
 }
 
 void set_module(std::string name) {
+  for (char& letter : name)
+    if (letter == '\t' || letter == '\n' || letter == '\r') letter = ' ';
   std::lock_guard<std::mutex> lock(mutex);
   module_path = std::move(name);
   scopes.emplace_back(at::sequence_number::peek(), module_path);
@@ -491,6 +583,19 @@ TORCH_LIBRARY_IMPL(aten, PrivateUse1, m) {
   m.impl("convolution_overrideable", &convolution);
   m.impl("convolution_backward_overrideable", &convolution_backward);
   m.impl("histc", &histc);
+  m.impl("_thnn_fused_lstm_cell", &lstm_cell);
+  m.impl("_thnn_fused_lstm_cell_backward_impl", &lstm_cell_backward);
+  m.impl("_thnn_fused_gru_cell", &gru_cell);
+  m.impl("_thnn_fused_gru_cell_backward", &gru_cell_backward);
+}
+
+// A lazily conjugated tensor is made plain by a copy, which must take it as it is.
+TORCH_LIBRARY_IMPL(aten, Conjugate, m) {
+  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
+}
+
+TORCH_LIBRARY_IMPL(aten, Negative, m) {
+  m.impl("_copy_from", torch::CppFunction::makeFallthrough());
 }
 
 TORCH_LIBRARY_IMPL(_, PrivateUse1, m) {

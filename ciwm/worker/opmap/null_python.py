@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any, Dict, List, Optional, Set
 
+from .null_cells import CELLS
+
 LIMITS = (
     "seen without the compiled device: no strides, no copies of layouts, no composites, no modules "
     "in the backward pass; a workload that writes through a view of a view may go wrong"
@@ -79,7 +81,7 @@ class PythonDevice:
 
     def set_module(self, name: str) -> None:
         """The module that runs now."""
-        self._module = name
+        self._module = " ".join(name.split())
 
     def take(self) -> List[str]:
         """Everything seen since the last time, as the library tells it."""
@@ -121,7 +123,7 @@ class PythonDevice:
         try:
             return self._compute(op, args, kwargs)
         except Exception as error:
-            self._broken[name] = str(error).split("\n")[0]
+            self._broken[name] = str(error).split("\n")[0].replace("\t", " ")
             raise
 
     def _native(self, name: str) -> Any:
@@ -140,8 +142,13 @@ class PythonDevice:
         from torch.utils._pytree import tree_leaves, tree_map
 
         given = [one for one in tree_leaves((args, kwargs)) if self._is_ours(one)]
-        there = {id(self._host(one)): one for one in given}
-        host_args, host_kwargs = tree_map(self._host, (args, kwargs))
+        hosts = {id(one): self._host(one) for one in given}  # kept, or an id would be another's
+        there = {id(hosts[id(one)]): one for one in given}
+
+        def host(value: Any) -> Any:
+            return hosts[id(value)] if id(value) in hosts else self._host(value)
+
+        host_args, host_kwargs = tree_map(host, (args, kwargs))
         with self._torch.no_grad():
             result = op(*host_args, **host_kwargs)
 
@@ -186,6 +193,15 @@ class PythonDevice:
         ):
             run = getattr(self, "_op_" + name.split(".")[0].lstrip("_"))
             self._aten.impl(name, run, "PrivateUse1")
+        for name, compute in CELLS.items():
+            self._aten.impl(name, self._cell(name, compute), "PrivateUse1")
+
+    def _cell(self, name: str, compute: Any) -> Any:
+        def run(*args: Any) -> Any:
+            self._note("H", "aten::" + name, self._spec(args, {}))
+            return self._compute(compute, args, {})
+
+        return run
 
     def _op_empty(self, size: Any, dtype: Any = None, *_rest: Any, **_options: Any) -> Any:
         self._note(STRUCTURAL, "aten::empty.memory_format", "")

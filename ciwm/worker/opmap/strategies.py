@@ -185,7 +185,8 @@ def _ep(built: Built, world: int, training: bool) -> Ready:  # noqa: FBT001
     layers = expert_layers(built.model)
     if not layers:
         raise NotApplicable("no mixture of experts in it")
-    top = _experts_per_token(built.model)
+    stated = _experts_per_token(built.model, layers)
+    top = stated or 1
 
     def exchange(tensor: Any) -> None:
         if tensor is not None:
@@ -199,8 +200,10 @@ def _ep(built: Built, world: int, training: bool) -> Ready:  # noqa: FBT001
             layer.register_full_backward_hook(
                 lambda _m, grads, _out: exchange(_first_tensor(grads))
             )
-    detail = f"{len(layers)} layers, each token to {top} experts, spread evenly"
-    return Ready(built, "estimated", detail)
+    each = (
+        f"each token to {top} experts" if stated else "each token to 1 expert (no top_k is stated)"
+    )
+    return Ready(built, "estimated", f"{len(layers)} layers, {each}, spread evenly")
 
 
 def _all_to_all(tensor: Any, top: int, world: int) -> None:
@@ -213,13 +216,14 @@ def _all_to_all(tensor: Any, top: int, world: int) -> None:
     distributed.all_to_all_single(tensor.new_empty((tokens, width)), sent)
 
 
-def _experts_per_token(model: Any) -> int:
-    config = getattr(model, "config", None)
-    for name in ("num_experts_per_tok", "moe_topk", "top_k", "num_experts_per_token"):
-        value = getattr(config, name, None)
-        if isinstance(value, int):
-            return value
-    return 1
+def _experts_per_token(model: Any, layers: List[Any]) -> Optional[int]:
+    """As the configuration says, or a layer of experts itself; None where neither does."""
+    for holder in (getattr(model, "config", None), *layers):
+        for name in ("num_experts_per_tok", "moe_topk", "top_k", "num_experts_per_token"):
+            value = getattr(holder, name, None)
+            if isinstance(value, int):
+                return value
+    return None
 
 
 def expert_layers(model: Any) -> List[Any]:
@@ -232,11 +236,13 @@ def expert_layers(model: Any) -> List[Any]:
 
 
 def repeated_blocks(model: Any) -> List[Any]:
-    """The blocks of the longest list of modules of one kind: a model's layers."""
+    """The blocks of the longest list of modules of one kind: a model's layers, not its experts."""
     import torch
 
     longest: List[Any] = []
-    for module in model.modules():
+    for name, module in model.named_modules():
+        if fnmatch.fnmatchcase(name, "*experts"):
+            continue
         if isinstance(module, (torch.nn.ModuleList, torch.nn.Sequential)):
             blocks = [child for child in module if any(True for _ in child.parameters())]
             alike = len({type(block) for block in blocks}) == 1 and len(list(module)) == len(blocks)

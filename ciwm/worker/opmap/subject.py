@@ -10,7 +10,9 @@ generate `model.generate`; every other phase the forward pass without gradients.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping as MappingABC
+from types import ModuleType
 from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from ..problem import Problem
@@ -47,7 +49,7 @@ def has_model(job: Mapping[str, Any]) -> bool:
 
 def build(job: Mapping[str, Any]) -> Built:
     """The workload's model and inputs, on the device they are made on; raises Problem."""
-    module = load_module(job["file"])
+    module = _module(job["file"])
     name = job["callable"]
     make = getattr(module, name, None)
     if not callable(make):
@@ -55,6 +57,12 @@ def build(job: Mapping[str, Any]) -> Built:
     seed(job)
     made = make(**job["params"])
     return _checked(made, name)
+
+
+@functools.lru_cache(maxsize=None)
+def _module(path: str) -> ModuleType:
+    """A file is imported once in a process: what it registers with torch cannot be again."""
+    return load_module(path)
 
 
 def step(job: Mapping[str, Any]) -> Callable[[], Any]:

@@ -49,6 +49,31 @@ def build():
     return {"model": Model(), "inputs": (torch.randn(4, 16),), "loss": lambda y: y.sum()}
 """
 
+# each of 8 tokens to two of four experts, which the layer itself says
+EXPERTS = """
+import torch
+from torch import nn
+
+class Mixture(nn.Module):
+    top_k = 2
+
+    def __init__(self):
+        super().__init__()
+        self.gate = nn.Linear(16, 4, bias=False)
+        self.experts = nn.ModuleList([nn.Linear(16, 16, bias=False) for _ in range(4)])
+
+    def forward(self, x):
+        weights, chosen = self.gate(x).softmax(-1).topk(self.top_k, -1)
+        out = torch.zeros_like(x)
+        for number, expert in enumerate(self.experts):
+            mine = (chosen == number) * weights
+            out = out + expert(x) * mine.sum(-1, keepdim=True)
+        return out
+
+def build():
+    return {"model": Mixture(), "inputs": (torch.randn(8, 16),)}
+"""
+
 # a model that writes tokens, greedily, without a cache
 WRITER = """
 import torch

@@ -11,7 +11,7 @@ from ciwm.opmap.communication import communication, probe_of, strategies_of
 from ciwm.opmap.observe import Observed, observe
 from ciwm.opmap.pattern import pattern
 from ciwm.opmap.subjects import INTERPRETER
-from tests.integration.on_device.models import BLOCKS
+from tests.integration.on_device.models import BLOCKS, EXPERTS
 from tests.toy_backend.site import cpu_site, lines, subject
 
 if TYPE_CHECKING:
@@ -78,6 +78,18 @@ def test_a_pipeline_stage_receives_and_sends_activations_and_gradients(
 def test_a_strategy_without_anything_to_do_says_so(strategies: dict[str, StrategyNeeds]) -> None:
     assert strategies["ep"].status == "not applicable"
     assert strategies["ep"].detail == "no mixture of experts in it"
+
+
+def test_a_token_is_sent_to_each_of_its_experts_and_experts_are_no_stages_of_a_pipeline(
+    tmp_path: Path,
+) -> None:
+    made = subject(tmp_path, EXPERTS, "prefill")
+    seen = observe("communication", made, cpu_site(tmp_path), {"worlds": [4]})
+    found = {one.strategy: one for one in strategies_of("w", seen)}
+    # there and back: 8 tokens to two experts, each of 16 numbers of 4 bytes
+    assert needs(found["ep"]) == {("all_to_all", ""): (2, 2 * 8 * 2 * 16 * 4)}
+    assert "each token to 2 experts" in found["ep"].detail
+    assert found["pp"].status == "not applicable"
 
 
 def test_groups_are_as_large_as_the_world(strategies: dict[str, StrategyNeeds]) -> None:

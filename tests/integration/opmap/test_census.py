@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,88 @@ import torch
 def step(n):
     a = torch.ones(n, n)
     return (a @ a).sum().item()
+"""
+
+
+# its outputs are gradients, so that those are compared with the CPU's
+CELLS = """
+import torch
+
+class Gradients(torch.nn.Module):
+    def __init__(self, kind):
+        super().__init__()
+        self.cell = getattr(torch.nn, kind)(4, 3, bias=True)
+
+    def forward(self, x):
+        with torch.enable_grad():
+            out = self.cell(x)[0]
+            return [out, *torch.autograd.grad((out ** 3).sum(), list(self.cell.parameters()))]
+
+def build(kind):
+    return {"model": Gradients(kind), "inputs": (torch.randn(5, 2, 4),)}
+"""
+ENDINGS = """
+import torch
+from torch import nn
+
+class Result(nn.Module):
+    def __init__(self, value, there):
+        super().__init__()
+        self.value, self.there = value, there
+
+    def forward(self, x):
+        odd = x.device.type == "cpu" or self.there
+        return torch.relu(x) * (float(self.value) if odd else 1.0)
+
+class Refuses(nn.Module):
+    def forward(self, x):
+        raise ValueError("not this one")
+
+class Conjugates(nn.Module):
+    def forward(self, x):
+        lazy = torch.complex(x, x.cos()).conj()
+        return torch.view_as_real(lazy.resolve_conj()), lazy.imag
+
+class Catches(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.refuses, self.last = Refuses(), nn.ReLU()
+
+    def forward(self, x):
+        try:
+            self.refuses(x)
+        except ValueError:
+            x = x.cos()
+        return self.last(x)
+
+def build(what):
+    if what == "caught":
+        model = Catches()
+    elif what == "complex":
+        model = Conjugates()
+    elif what == "compiled":
+        model = torch.compile(nn.Sequential(nn.ReLU(), nn.Tanh()))
+    elif what == "names":
+        model = nn.Sequential()
+        model.add_module("a\\tb\\nc", nn.ReLU())
+    else:
+        model = Result(what, there=True)
+        if what == "0.5":
+            model = Result("inf", there=False)
+    return {"model": model, "inputs": (torch.randn(3),)}
+"""
+REGISTERS = """
+import torch
+LIBRARY = torch.library.Library("map_once", "DEF")
+LIBRARY.define("twice(Tensor x) -> Tensor")
+LIBRARY.impl("twice", lambda x: x * 2, "CPU")
+
+class Twice(torch.nn.Module):
+    def forward(self, x):
+        return torch.ops.map_once.twice(x)
+
+def build(n):
+    return {"model": Twice(), "inputs": (torch.ones(n),)}
 """
 
 
@@ -169,6 +252,92 @@ def test_without_a_compiler_the_device_in_python_counts_the_same_calls(
     (capture,) = said(found["forward"], "capture")
     assert capture["capture"] == "null device (Python)"
     assert any("no strides" in limit for limit in capture["limits"])
+
+
+@pytest.fixture(scope="module")
+def odd(bed: Bed) -> dict[str, Observed]:
+    bed.write("cells.py", CELLS)
+    bed.write("endings.py", ENDINGS)
+    cells = [
+        bed.subject("cells.py:build", "prefill", id=kind, params={"kind": kind})
+        for kind in ("LSTM", "GRU")
+    ]
+    endings = [
+        bed.subject("endings.py:build", "prefill", id=what, params={"what": what})
+        for what in ("-inf", "nan", "0.5", "caught", "names", "compiled", "complex")
+    ]
+    return bed.observe_all("census", [*cells, *endings])
+
+
+@pytest.mark.parametrize(("kind", "name"), [("LSTM", "lstm"), ("GRU", "gru")])
+def test_cells_that_the_cpu_does_not_have_are_missing_kernels_and_the_rest_is_seen(
+    odd: dict[str, Observed], kind: str, name: str
+) -> None:
+    found = seen_ops("w", odd[kind])
+    hard = {op for op in found.of_kind("H") if f"_thnn_fused_{name}_cell" in op}
+    assert len(hard) == 2  # forward and backward
+    assert found.counts[f"aten::_thnn_fused_{name}_cell"] == 5
+    # the output, and the gradients of both weights and biases
+    assert said(odd[kind], "difference")[0]["max_abs_diff"] < 1e-5
+
+
+@pytest.mark.parametrize("value", ["-inf", "nan"])
+def test_an_infinite_result_that_is_the_cpus_is_no_difference(
+    odd: dict[str, Observed], value: str
+) -> None:
+    assert odd[value].problem is None
+    assert said(odd[value], "difference")[0]["max_abs_diff"] == 0
+
+
+def test_a_result_that_is_finite_on_one_side_alone_is_as_far_as_can_be(
+    odd: dict[str, Observed],
+) -> None:
+    assert said(odd["0.5"], "difference")[0]["max_abs_diff"] == sys.float_info.max
+
+
+def test_a_module_that_threw_is_left_for_the_one_that_called_it(
+    odd: dict[str, Observed],
+) -> None:
+    assert use_of(odd["caught"], "aten::cos.out", "forward").modules == ()
+    assert use_of(odd["caught"], "aten::relu", "forward").modules == ("last",)
+
+
+def test_what_a_workload_compiles_is_seen_operator_by_operator(odd: dict[str, Observed]) -> None:
+    ops = {op for op, _ in counts(odd["compiled"])}
+    assert ops == {"aten::relu", "aten::tanh.out"}
+
+
+def test_lazy_conjugates_are_copied_as_they_are(odd: dict[str, Observed]) -> None:
+    assert odd["complex"].problem is None
+    assert said(odd["complex"], "difference")[0]["max_abs_diff"] == 0
+
+
+def test_a_name_of_a_module_may_hold_anything(odd: dict[str, Observed]) -> None:
+    assert use_of(odd["names"], "aten::relu", "forward").modules == ("a b c",)
+
+
+def test_a_file_that_registers_operators_is_imported_once_for_all_its_points(bed: Bed) -> None:
+    bed.write("registers.py", REGISTERS)
+    points = [
+        bed.subject("registers.py:build", "prefill", id=str(n), params={"n": n})
+        for n in range(1, 13)
+    ]
+    found = bed.observe_all("census", points)
+    assert {each.problem for each in found.values()} == {None}
+
+
+def test_files_of_two_folders_import_each_their_own_helper(bed: Bed) -> None:
+    for folder, layer in (("one", "ReLU"), ("two", "Sigmoid")):
+        bed.write(f"{folder}/layers.py", f"from torch import nn\ndef layer(): return nn.{layer}()")
+        bed.write(
+            f"{folder}/made.py",
+            "import layers, torch\n"
+            "def build(): return {'model': layers.layer(), 'inputs': (torch.ones(2),)}\n",
+        )
+    both = [bed.subject(f"{one}/made.py:build", "prefill", id=one) for one in ("one", "two")]
+    found = bed.observe_all("census", both)
+    assert counts(found["one"]) == {("aten::relu", "forward"): 1}
+    assert counts(found["two"]) == {("aten::sigmoid.out", "forward"): 1}
 
 
 @pytest.mark.heavy

@@ -92,3 +92,155 @@ def test_what_data_decides_is_counted_on_real_tensors_and_told(
 ) -> None:
     assert figures(seen["branch"])["flops"] == 2 * 4**3
     assert "counted on real tensors" in said(seen["branch"], "note")[0]["note"]
+
+
+ODD = """
+import types
+import torch
+from torch import nn
+
+
+@torch.library.custom_op("map_test::product", mutates_args=())
+def product(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
+    return x @ w
+
+
+@product.register_fake
+def _(x, w):
+    return x.new_empty(x.shape[0], w.shape[1])
+
+
+class Calls(nn.Module):
+    def __init__(self, call):
+        super().__init__()
+        self.call = call
+
+    def forward(self, *inputs):
+        return self.call(*inputs)
+
+
+class Remembers(nn.Module):
+    # two heads of four remember two sequences of six tokens; a state of 5 numbers remembers none
+    def forward(self, input_ids):
+        keys = torch.zeros(2, 2, 6, 4)
+        kept = {"keys": keys, "values": keys.clone(), "count": torch.tensor(6)}
+        layers = [types.SimpleNamespace(**kept), types.SimpleNamespace(conv_states=torch.zeros(5))]
+        cache = types.SimpleNamespace(layers=layers[:1] if input_ids.dim() == 2 else layers[1:])
+        return types.SimpleNamespace(logits=keys.sum(), past_key_values=cache)
+
+
+CALLS = {
+    "a product of someone's own": (torch.ops.map_test.product, (16, 16), (16, 16)),
+    "a matrix and a vector": (torch.mv, (16, 16), (16,)),
+    "distances": (torch.cdist, (32, 16), (32, 16)),
+    "a solver": (torch.linalg.solve, (16, 16), (16, 2)),
+    "softmax": (lambda x: x.softmax(-1), (16, 16)),
+    "upsampling": (
+        lambda x: nn.functional.interpolate(x, scale_factor=2, mode="bilinear"), (1, 2, 4, 4)
+    ),
+    "a sparse product": (lambda x, y: torch.sparse.mm(x.to_sparse(), y), (8, 8), (8, 8)),
+}
+
+
+def build(what):
+    if what == "lstm":
+        return {"model": nn.LSTM(16, 32), "inputs": (torch.randn(5, 2, 16),)}
+    if what == "encoder":
+        layer = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True)
+        return {"model": layer, "inputs": (torch.randn(2, 7, 32),)}
+    if what == "converted":
+        model = nn.Linear(2**20, 2**19, bias=False).to(torch.bfloat16)  # a TiB
+        return {"model": model, "inputs": (torch.randn(2, 2**20, dtype=torch.bfloat16),)}
+    if what == "experts":
+        def call(x, w):
+            ends = torch.tensor([3, 8], dtype=torch.int32)
+            return torch._grouped_mm(x.bfloat16(), w.bfloat16(), offs=ends)
+        return {"model": Calls(call), "inputs": (torch.randn(8, 16), torch.randn(2, 16, 32))}
+    if what == "flex":
+        from torch.nn.attention.flex_attention import flex_attention
+        query = torch.randn(1, 2, 128, 16)
+        return {"model": Calls(flex_attention), "inputs": (query, query, query)}
+    if what in ("cache", "state"):
+        shape = (2, 6) if what == "cache" else (12,)
+        return {"model": Remembers(), "inputs": {"input_ids": torch.zeros(shape, dtype=int)}}
+    call, *shapes = CALLS[what]
+    return {"model": Calls(call), "inputs": tuple(torch.randn(shape) for shape in shapes)}
+"""
+# of 128 queries and keys, two heads of 16: two products of 2 x 128 x 128 x 16 each
+FLEX_FLOPS = 2 * 2 * 2 * 128 * 128 * 16
+
+
+OPERATORS = (
+    "a product of someone's own",
+    "a matrix and a vector",
+    "distances",
+    "a solver",
+    "softmax",
+    "upsampling",
+    "a sparse product",
+)
+NAMES = (*["lstm", "encoder", "converted", "experts", "flex", "cache", "state"], *OPERATORS)
+
+
+@pytest.fixture(scope="module")
+def odd(bed: Bed) -> dict[str, Observed]:
+    """All of them, counted in one process."""
+    bed.write("odd/odd.py", ODD)
+    return bed.observe_all(
+        "intensity",
+        [
+            bed.subject("odd/odd.py:build", "prefill", id=what, params={"what": what})
+            for what in NAMES
+        ],
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        ("a product of someone's own", "product"),
+        ("a matrix and a vector", "mv"),
+        ("distances", "euclidean_dist"),
+        ("a solver", "solve"),
+        ("lstm", "rnn"),
+        ("encoder", "transformer_encoder"),
+    ],
+)
+def test_work_without_a_formula_is_named_as_not_counted(
+    odd: dict[str, Observed], what: str, words: str
+) -> None:
+    assert any(words in op for op in figures(odd[what])["uncounted"])
+
+
+@pytest.mark.parametrize("what", ["softmax", "upsampling"])
+def test_work_of_the_size_of_its_tensors_is_not(odd: dict[str, Observed], what: str) -> None:
+    assert figures(odd[what])["uncounted"] == []
+
+
+def test_a_converted_model_too_large_for_this_machine_is_counted_without_its_weights(
+    odd: dict[str, Observed],
+) -> None:
+    found = odd["converted"]
+    assert said(found, "note") == []
+    assert figures(found)["params_bytes"] == 2 * 2**39
+
+
+def test_experts_in_one_product_are_counted_by_hand(odd: dict[str, Observed]) -> None:
+    assert figures(odd["experts"])["flops"] == 2 * 8 * 16 * 32
+
+
+def test_flex_attention_is_counted(odd: dict[str, Observed]) -> None:
+    assert figures(odd["flex"])["flops"] == FLEX_FLOPS
+
+
+def test_sparse_tensors_have_the_size_of_their_parts(odd: dict[str, Observed]) -> None:
+    found = odd["a sparse product"]
+    assert figures(found)["uncounted"]
+
+
+def test_only_what_grows_with_tokens_is_counted_by_token(odd: dict[str, Observed]) -> None:
+    cache, state = figures(odd["cache"]), figures(odd["state"])
+    # keys and values of two heads of four, four bytes each
+    assert cache["kv_bytes_per_token"] == 2 * 2 * 4 * 4
+    assert state["kv_bytes_per_token"] is None
+    assert state["kv_bytes"] == 4 * 5

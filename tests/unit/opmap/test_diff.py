@@ -16,6 +16,7 @@ from tests import map_examples as examples
 
 if TYPE_CHECKING:
     from ciwm.gate_config import BlockOn
+    from ciwm.records.opmap import MapStage, SupportClass
     from ciwm.records.opmap_diff import MapChange, MapDiff
 
 ALL: tuple[BlockOn, ...] = ("coverage", "correctness")
@@ -89,6 +90,44 @@ def test_a_kernel_more_that_nothing_serves_is_a_loss() -> None:
         supports=(*healthy().supports, examples.support("aten::tril.out", "must-write")),
     )
     assert only(map_diff(healthy(), head, ALL)).blocks
+
+
+def asked(support: SupportClass, *ops: str, workload: str = "decode") -> ClassCount:
+    return ClassCount(workload=workload, support=support, ops=ops, calls=len(ops))
+
+
+@pytest.mark.parametrize("stages", [("ghost",), ("census", "ghost")])
+def test_what_only_the_target_is_newly_asked_for_and_lacks_is_a_loss(
+    stages: tuple[MapStage, ...],
+) -> None:
+    before = asked("native", "aten::mm.out")
+    base = healthy(stages=stages, coverage=(before,))
+    head = healthy(
+        stages=stages,
+        supports=(*healthy().supports, examples.support("aten::erfinv.out", "must-write")),
+        coverage=(before, asked("must-write", "aten::erfinv.out")),
+    )
+    change = only(map_diff(base, head, ALL))
+    assert (change.kind, change.workloads, change.blocks) == ("kernel needed", ("decode",), True)
+    assert "must-write on npu" in change.sentence
+
+
+def test_what_a_new_workload_asks_for_is_no_loss() -> None:
+    before = asked("native", "aten::mm.out")
+    linear = examples.support("aten::linear", "composite-reuse", calls=0)
+    base = healthy(supports=(*healthy().supports, linear), coverage=(before,))
+    head = healthy(
+        workloads=(*healthy().workloads, examples.mapped("new")),
+        supports=(
+            *healthy().supports,
+            linear.model_copy(update={"support": "must-write"}),  # as of the new workload's leaf
+            examples.support("aten::erfinv.out", "must-write"),
+        ),
+        coverage=(before, asked("must-write", "aten::erfinv.out", workload="new")),
+    )
+    diff = map_diff(base, head, ALL)
+    assert {change.kind for change in diff.changes} == {"workload new", "class worse"}
+    assert not diff.blocks
 
 
 def test_a_workload_that_can_no_longer_be_observed_is_lost_with_the_reason() -> None:

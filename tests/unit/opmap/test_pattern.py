@@ -99,6 +99,12 @@ def test_two_strategies_together_are_each_counted_alone_and_that_is_said() -> No
             "none",
             "ddp: nothing is reduced",
         ),
+        (
+            subject("tp"),
+            [needs("tp", status="not applicable", detail="no plan")],
+            "undetermined",
+            "tp: no plan",
+        ),
         (subject(), [needs("own", status="failed", detail="no card")], "undetermined", "no card"),
         (subject(), [needs("own")], "undetermined", "declares no strategy for 4 devices"),
         (subject(entry="step"), [needs("own")], "none", "as one of 4 ranks"),

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ciwm.opmap.queue import Needs, entries, steps
+from ciwm.records.opmap import Proof, QueuedKernel, QueueEntry
+from ciwm.report.map_words import is_proven, step_words
 
 
 def needs(missing: dict[str, set[str]], **changes: dict[str, float]) -> Needs:
@@ -76,3 +81,38 @@ def test_every_workload_is_unlocked_once_and_never_before_its_kernels(
         unlocked += step.unlocks
     assert sorted(unlocked) == sorted(missing)
     assert have == set().union(*missing.values())
+
+
+def step_of(*proofs: Proof) -> QueueEntry:
+    """Two kernels that unlock one workload."""
+    kernels = tuple(QueuedKernel(op=op, calls=1) for op in ("a", "b"))
+    return QueueEntry(order=1, kernels=kernels, unlocks=("mlp",), total_kernels=2, proofs=proofs)
+
+
+def proof(**changes: Any) -> Proof:
+    return Proof(**{"workload": "mlp", "kernels": 2, "passes": True, **changes})
+
+
+def test_a_step_is_proven_when_each_of_its_kernels_was_removed_and_missed() -> None:
+    assert is_proven(step_of(proof(fails_without=("a", "b"))))
+
+
+@pytest.mark.parametrize(
+    "weak",
+    [
+        proof(),  # the runs without a kernel never came to an end
+        proof(fails_without=("a",)),
+        proof(fails_without=("a",), passes_without=("b",)),
+        proof(passes=False, detail="no kernel for c"),
+        proof(workload="another", fails_without=("a", "b")),
+    ],
+)
+def test_a_step_is_not_proven_by_less(weak: Proof) -> None:
+    assert not is_proven(step_of(weak))
+    assert "(proven)" not in step_words(step_of(weak))
+
+
+def test_a_workload_for_which_there_is_nothing_to_write_and_that_fails_is_told() -> None:
+    failing = proof(passes=False, detail="tanh served only under torch.compile")
+    step = step_of(failing).model_copy(update={"kernels": ()})
+    assert "only under torch.compile" in step_words(step)
