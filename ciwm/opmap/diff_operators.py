@@ -97,7 +97,7 @@ def _asked_otherwise(head: WorkloadMap, workloads: list[str]) -> str:
 
 
 def _needed(
-    op: str, workloads: list[str], calls: int, support: OpSupport | None, elsewhere: str
+    op: str, workloads: list[str], calls: int, support: OpSupport | None, elsewhere: str = ""
 ) -> MapChange:
     """A kernel more; on a target it is a loss only where nothing serves it."""
     lost = support is not None and support.support in UNSERVED
