@@ -33,7 +33,7 @@ def stopped(fork: Fork) -> Run:
     started: list[str] = []
 
     def listen(line: str) -> None:
-        started.append(line)
+        started.extend([line] if " block " in line else [])
         if len(started) == 2:
             threading.Timer(0.15, stop.set).start()
 
