@@ -51,6 +51,8 @@ class Case:
         """Whether the side ran, or had its turn in a finished run, and this series never came."""
         if self.has(side):
             return False
+        if self.tally.void_blocks and not self.tally.begun[side]:
+            return False  # blocks were given up before a launch of it: the order is drawn
         return self.tally.ran[side] > 0 or (self.run.complete and not self.tally.failures[side])
 
     @property

@@ -16,6 +16,7 @@ from tests.runs import MACHINE, RunBuilder, build, series
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from ciwm.records import Side
     from ciwm.records.verdict import SeriesOutcome
 
 CONFIG = GateConfig()
@@ -292,3 +293,16 @@ def test_a_series_that_no_launch_of_a_stopped_run_gave_is_missing() -> None:
         builder.block(number, {"base": [one, one], "head": [one, one]})
     verdict = decide(builder.run(complete=False), CONFIG)
     assert {one.series: one.outcome for one in verdict.series}["decode/b2"] == "missing"
+
+
+@pytest.mark.parametrize("side", ["base", "head"])
+def test_a_side_that_never_had_its_turn_in_discarded_blocks_is_void_and_not_missing(
+    side: Side,
+) -> None:
+    hot = Telemetry(accelerator=0, throttle_reasons=("hw_thermal_slowdown",))
+    builder = RunBuilder()
+    for attempt in range(3):  # each was given up after the launch that came first
+        builder.block(0, BOTH, attempt=attempt, telemetry={"base": [hot] * 2, "head": [hot] * 2})
+    builder.launches = [one for one in builder.launches if one.side == side]
+    verdict = decide(builder.run(), CONFIG)
+    assert [one.outcome for one in verdict.series] == ["void"]
