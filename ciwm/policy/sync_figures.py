@@ -85,7 +85,7 @@ def figures(report: SyncReport) -> Mapping[str, Figure]:
             *_NAMES[name],
             value,
             style in _ONLY_FOR.get(name, (style,)),
-            report.partial and name in _FROM_CONTENTS,
+            report.lacks_contents and name in _FROM_CONTENTS,
             _too_few(report) if name == "conflict_pct" and report.syncs else "not known",
         )
         for name, value in values.items()

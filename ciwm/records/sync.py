@@ -270,3 +270,8 @@ class SyncReport(RecordFile):
     lanes: tuple[PinLane, ...] = ()
     drift: tuple[Finding, ...] = ()
     unseen: tuple[BlindSpot, ...] = ()
+
+    @property
+    def lacks_contents(self) -> bool:
+        """Whether file contents are missing, so that figures made from them are lower bounds."""
+        return self.partial and (self.surface is not None or bool(self.missing_objects))

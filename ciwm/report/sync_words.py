@@ -81,7 +81,7 @@ def facts(report: SyncReport, quote: Callable[[str], str] = str) -> list[tuple[s
 
 def _at_least(report: SyncReport) -> str:
     """What stands before a figure that leaves out files whose contents are missing."""
-    return "at least " if report.partial else ""
+    return "at least " if report.lacks_contents else ""
 
 
 def _carried(report: SyncReport) -> str:
