@@ -153,7 +153,8 @@ def test_what_a_card_did_is_in_the_record_of_each_launch(bed: Bed) -> None:
         assert launch.telemetry_problem == ""
         assert launch.host is not None
         assert launch.host.readings >= 2
-        assert launch.host.other_cpus is not None or launch.duration_s < 0.1  # too short to tell
+        # between the first two readings may lie too little to tell
+        assert launch.host.other_cpus is not None or launch.host.readings == 2
     pids = {bed.lines(launch)[0]["pid"] for launch in run.launches}
     assert len(pids) == 2  # one sampler a block, a process of its own
     assert os.getpid() not in pids
