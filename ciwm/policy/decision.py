@@ -30,9 +30,9 @@ INTERVAL_METHOD = (
     "95 % two-sided Student interval of the 20 %-trimmed mean of the log differences of launches "
     "paired in recorded order (Yuen), widened where needed to hold the ratio of the medians "
     "(differences in the unit where the threshold is absolute); that a change is excluded is "
-    "decided by the one-sided 95 % limit of the same mean, which is nearer; sampling stops when "
-    "the gate has decided, and an interval read after such a stop covers somewhat less than 95 %; "
-    "the false-alarm bound does not rest on it"
+    "decided by the one-sided limit of the same mean, at 95 %, or at 99 % where the launch sd is "
+    "more than the threshold; sampling stops when the gate has decided, and an interval read after "
+    "such a stop covers somewhat less than 95 %; the false-alarm bound does not rest on it"
 )
 
 

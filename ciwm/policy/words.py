@@ -10,6 +10,7 @@ from ciwm.error_line import error_line
 from ciwm.policy.blocks import APART
 from ciwm.policy.scale import figure, limit, shown, signed, unit_of
 from ciwm.records import SIDES
+from ciwm.stats.gate import PASS_LEVEL
 from ciwm.stats.launches import read_from_a_clock
 
 if TYPE_CHECKING:
@@ -46,8 +47,9 @@ def unchanged(trial: Trial) -> str:
             return f"{quantity(trial)} is the same in all {_launches(trial)}"
         return f"{quantity(trial)} is {_change(trial)}, below the threshold of {threshold}"
     seen, worst = (signed(trial.series, x) for x in (trial.gate.estimate, trial.gate.worst()))
+    sure = f"with {100 * trial.gate.pass_level:g} % confidence"
     return (
-        f"{quantity(trial)}: {seen}, and with 95 % confidence at worst {worst}: short of the "
+        f"{quantity(trial)}: {seen}, and {sure} at worst {worst}: short of the "
         f"threshold of {threshold}, {_launches(trial)}"
     )
 
@@ -89,8 +91,16 @@ def undecided(trial: Trial, stopped: str) -> str:
     return (
         f"{quantity(trial)}: {limit(trial.series)} for the worse is neither proved nor excluded: "
         f"{_range(trial)} after {_launches(trial)} ({stopped}), launch sd "
-        f"{_width(trial, trial.gate.launch_sd)}; {_what_it_takes(trial)}"
+        f"{_width(trial, trial.gate.launch_sd)}{_asked(trial)}; {_what_it_takes(trial)}"
     )
+
+
+def _asked(trial: Trial) -> str:
+    """Why an interval that ends below the threshold may not do."""
+    if trial.gate.pass_level == PASS_LEVEL:
+        return ""
+    asked = f"{100 * trial.gate.pass_level:g} %"
+    return f" (more than the threshold, so that to exclude it takes {asked} confidence)"
 
 
 def does_not_run(case: Case, side: Side) -> str:

@@ -36,6 +36,7 @@ KNOWN_FREEDOM = 16  # and one that this machine was calibrated to
 LEAST_BET = 2  # launch sds: a smaller change is hardly proved within a budget, so none is bet on
 CLIP = 2  # residuals beyond so many sds count as that many: an outlier must not blind the rest
 PASS_LEVEL = 0.95
+NOISY_PASS_LEVEL = 0.99  # where launches scatter by more than the threshold: few agree by luck
 LEAST_NOISE = 30  # the threshold over the least first guess: far below, it was seen too seldom
 LUCK = 0.25  # standard errors by which a forecast lets the change move to the easier side
 FORESEEN = 8  # budgets, beyond which a forecast is not worth its name
@@ -168,14 +169,19 @@ class Gate:
             max(mean + quantile * error, estimate),
         )
 
+    @property
+    def pass_level(self) -> float:
+        """The confidence with which a pass excludes the threshold, at the noise seen so far."""
+        return NOISY_PASS_LEVEL if self.launch_sd > self.limit else PASS_LEVEL
+
     def worst(self) -> float:
-        """The log ratio that head stays below with 95 % confidence, one-sided: the pass rule's."""
-        mean, error, quantile = trimmed_mean(self._pairs(), PASS_LEVEL)
+        """The log ratio that head stays below, one-sided, with the confidence of `pass_level`."""
+        mean, error, quantile = trimmed_mean(self._pairs(), self.pass_level)
         return mean + quantile * error
 
     def improvement_excluded(self) -> bool:
         """Whether an improvement of the threshold is excluded: the mirror of the pass rule."""
-        mean, error, quantile = trimmed_mean(self._pairs(), PASS_LEVEL)
+        mean, error, quantile = trimmed_mean(self._pairs(), self.pass_level)
         return mean - quantile * error > -self.limit
 
     def launches_needed(self) -> int | None:
@@ -186,7 +192,7 @@ class Gate:
         are reckoned with a little luck (docs/measured/gate.md says how often that holds).
         """
         count = len(self.base)
-        mean, error, quantile = trimmed_mean(self._pairs(), PASS_LEVEL)
+        mean, error, quantile = trimmed_mean(self._pairs(), self.pass_level)
         luck = LUCK * error
         room = self.limit - mean + luck
         growths = [(quantile * error / room) ** 2] if room > 0 else []

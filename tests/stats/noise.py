@@ -1,4 +1,4 @@
-"""Eight ways in which timed launches are noisy, as logs of a time: (tests, launches, iterations).
+"""Nine ways in which timed launches are noisy, as logs of a time: (tests, launches, iterations).
 
 Launches stand in the order in which one machine ran them. Whatever belongs to a moment (drift,
 throttling) is laid over that order, so that interleaved sides share it.
@@ -83,6 +83,9 @@ MODELS = {
         throttle=0.06,
         throttle_stays=0.7,
     ),
+    # two thresholds wide, as on a runner with busy neighbours: nothing can be proved within a
+    # budget, and nothing may pass by luck
+    "rough": Noise(0.06, 0.02, 0.6),
 }
 
 

@@ -1,4 +1,4 @@
-"""The gate against its published targets, under eight models of noise."""
+"""The gate against its published targets, under nine models of noise."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def check_slowed(model: str, trials: int) -> None:
     if model in NAMED_POWER:
         assert small.blocked >= least(NAMED_POWER[model], trials)
         assert small.launches <= 12
-    if model != "contended":
+    if model not in {"contended", "rough"}:
         assert large.blocked >= least(0.99, trials)
 
 

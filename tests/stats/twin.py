@@ -57,7 +57,8 @@ def judge(base: Floats, head: Floats, rule: Rule = Rule()) -> Judged:
         now = np.full(series, -1)
         if count + 2 > rule.max_launches:
             now[:] = INCONCLUSIVE
-        now[_upper_limit(head[:, :count] - base[:, :count]) < limit] = PASS
+        noisy = _launch_sd(base[:, :count], head[:, :count]) > limit
+        now[_upper_limit(head[:, :count] - base[:, :count], noisy) < limit] = PASS
         now[(faster[:, block] >= need) & (change <= -limit)] = IMPROVE
         now[(slower[:, block] >= need) & (change >= limit)] = REGRESS
         stops = (verdict < 0) & (now >= 0)
@@ -100,7 +101,13 @@ def _variance_before(base: Floats, head: Floats, rule: Rule) -> Floats:
     return out
 
 
-def _upper_limit(differences: Floats) -> Floats:
+def _launch_sd(base: Floats, head: Floats, size: int = 2) -> Floats:
+    """The sd of launches around the mean of their side in their block of `size` a side."""
+    blocks = np.concatenate([arm.reshape(len(arm), -1, size) for arm in (base, head)], axis=1)
+    return np.asarray(np.sqrt(blocks.var(axis=2, ddof=1).mean(axis=1)))
+
+
+def _upper_limit(differences: Floats, noisy: NDArray[np.bool_]) -> Floats:
     rows = np.sort(differences, axis=1)
     count = rows.shape[1]
     cut = count // 5
@@ -108,11 +115,12 @@ def _upper_limit(differences: Floats) -> Floats:
     kept = inner.shape[1]
     winsorised = np.pad(inner, ((0, 0), (cut, cut)), mode="edge")
     error = winsorised.std(axis=1, ddof=1) * np.sqrt((count - 1) / kept / (kept - 1))
-    return np.asarray(inner.mean(axis=1) + _t95(kept - 1) * error)
+    quantile = np.where(noisy, _quantile(0.99, kept - 1), _quantile(0.95, kept - 1))
+    return np.asarray(inner.mean(axis=1) + quantile * error)
 
 
 @cache
-def _t95(freedom: int) -> float:
+def _quantile(probability: float, freedom: int) -> float:
     from scipy.special import stdtrit
 
-    return float(stdtrit(freedom, 0.95))
+    return float(stdtrit(freedom, probability))

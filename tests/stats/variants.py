@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.stats.noise import MODELS, timings
-from tests.stats.twin import IMPROVE, INCONCLUSIVE, PASS, REGRESS, _upper_limit
+from tests.stats.twin import IMPROVE, INCONCLUSIVE, PASS, REGRESS, _launch_sd, _upper_limit
 
 Floats = NDArray[np.float64]
 LIMIT = np.log(1.03)
@@ -157,7 +157,9 @@ def figures(model: str, effect: float, count: int, variant: Variant) -> Figures:
             continue
         change = np.median(flat[1][:, :seen], axis=1) - np.median(flat[0][:, :seen], axis=1)
         now = np.full(count, INCONCLUSIVE if block + 1 == base.shape[1] else -1)
-        now[_upper_limit(flat[1][:, :seen] - flat[0][:, :seen]) < LIMIT] = PASS
+        arms = flat[0][:, :seen], flat[1][:, :seen]
+        noisy = _launch_sd(*arms, variant.size) > LIMIT
+        now[_upper_limit(arms[1] - arms[0], noisy) < LIMIT] = PASS
         now[(faster[:, block] >= need) & (change <= -LIMIT)] = IMPROVE
         now[(slower[:, block] >= need) & (change >= LIMIT)] = REGRESS
         stops = (verdict < 0) & (now >= 0)

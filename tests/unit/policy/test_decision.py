@@ -434,7 +434,20 @@ def test_the_launch_sd_is_the_same_in_numbers_and_in_the_sentence() -> None:
     (found,) = decide(builder.run(), GateConfig()).series
     sd = log(2) / sqrt(2)  # of two launches of a side
     assert found.launch_sd_pct == pytest.approx(100 * (exp(sd) - 1))
-    assert "launch sd 63 %" in found.reason
+    assert "launch sd 63 % (more than the threshold" in found.reason
+    assert "takes 99 % confidence" in found.reason
+
+
+def test_a_pass_tells_the_confidence_that_it_took() -> None:
+    # a launch sd of 3.5 %, log(1.05) / sqrt(2): all pairs differ by -8 %, so that no limit is near
+    builder = RunBuilder()
+    for number in range(2):
+        builder.block(number, {"base": [1.0, 1.05], "head": [0.92, 0.966]})
+    (found,) = decide(builder.run(), GateConfig()).series
+    assert found.outcome == "unchanged"
+    assert "with 99 % confidence at worst -8.0 %" in found.reason
+    (calm,) = decide(RunBuilder().blocks(2, 1.0, 1.005).run(), GateConfig()).series
+    assert "with 95 % confidence" in calm.reason
 
 
 def test_launches_that_gave_no_value_of_a_series_are_told() -> None:

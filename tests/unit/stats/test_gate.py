@@ -223,17 +223,30 @@ def test_the_launch_sd_is_that_of_launches_around_their_blocks_mean() -> None:
     assert gate.launch_sd == pytest.approx(0.02 / 2**0.5)
 
 
+def test_a_pass_wants_99_percent_where_launches_scatter_by_more_than_the_threshold() -> None:
+    # both differ by -0.02 and 0.02 in turn: mean 0, sd 0.0231, error 0.01155, t(3) 2.3534 and
+    # 4.5407: below 0.0272 with 95 %, below 0.0524 with 99 %; log(1.03) is 0.0296
+    calm: Blocks = [((0.0, 0.0), (-0.02, 0.02))] * 2  # launch sd 0.02
+    rough: Blocks = [((0.0, 0.05), (-0.02, 0.07))] * 2  # of 0.05 and 0.09 apart: 0.0515
+    assert fed(calm).verdict == "pass"
+    assert fed(calm).worst() == pytest.approx(0.0272, abs=5e-5)
+    assert fed(rough).verdict is None
+    assert fed(rough).worst() == pytest.approx(0.0524, abs=5e-5)
+
+
 def test_launches_needed_grow_with_the_square_of_the_intervals_width() -> None:
     wide: Blocks = [((0.0, 0.08), (0.08, 0.0)), ((0.08, 0.0), (0.0, 0.08))]
     gate = Gate(tests=1, max_launches=4)
     for base, head in wide:
         gate.add(base, head)
-    # the four pairs differ by 0.08 or -0.08: mean 0, sd 0.0924, error 0.0462, t(3) 2.3534: a limit
-    # of 0.1087 must come down to log(1.03) and a quarter of the error, 0.0411: to the 2.644th
-    # part, for which it takes 2.644 squared as many launches, 27.97
+    # the four pairs differ by 0.08 or -0.08: mean 0, sd 0.0924, error 0.0462; launches have an sd
+    # of 0.0566, so that 99 % are asked, t(3) 4.5407: a limit of 0.2097 must come down to
+    # log(1.03) and a quarter of the error, 0.0411: to the 5.102nd part, for which it takes 5.102
+    # squared as many launches, 104.1
     assert gate.verdict == "inconclusive"
-    assert gate.launches_needed() == 28
-    gate.max_launches = 3
+    gate.max_launches = 16
+    assert gate.launches_needed() == 106
+    gate.max_launches = 13
     assert gate.launches_needed() is None  # beyond eight budgets of three
 
 
