@@ -17,7 +17,7 @@ from ciwm.opmap.pattern import pattern
 from ciwm.opmap.seen import said
 from ciwm.opmap.subjects import declared_workloads, subjects
 from ciwm.opmap.suggest import suggestions
-from ciwm.opmap.taxonomy import intensity, memory
+from ciwm.opmap.taxonomy import intensity, memory, undeclared
 from ciwm.opmap.verified import with_verified
 from ciwm.records.opmap import (
     MappedWorkload,
@@ -75,10 +75,11 @@ def _written(making: Making, coverage: Coverage, on_device: dict[str, Any]) -> W
     request = making.request
     uses = [use for each in making.ops("census").values() for use in each.uses]
     declared = declared_workloads(request.config)
+    workloads = tuple(_workload(one, making, _strategies(on_device)) for one in making.subjects)
     return WorkloadMap(
         provenance=_provenance(making),
         stages=request.stages,
-        workloads=tuple(_workload(one, making, _strategies(on_device)) for one in making.subjects),
+        workloads=workloads,
         ops=tuple(uses),
         composites=coverage.composites,
         supports=coverage.supports,
@@ -89,7 +90,7 @@ def _written(making: Making, coverage: Coverage, on_device: dict[str, Any]) -> W
         **on_device,
         suggestions=suggestions(declared) if request.suggest else (),
         problems=tuple(making.problems),
-        warnings=tuple(making.warnings),
+        warnings=(*making.warnings, *undeclared(workloads, request.config.map.device)),
     )
 
 

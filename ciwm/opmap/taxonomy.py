@@ -8,13 +8,17 @@ from ciwm.opmap.seen import said
 from ciwm.records.opmap import ByteBounds, Intensity, Memory
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     from ciwm.config_map import DeviceConfig
     from ciwm.opmap.observe import Observed
+    from ciwm.records.opmap import MappedWorkload
 
 Bound = Literal["compute-bound", "memory-bound", "undetermined"]
 Fits = Literal["resident", "fits-with-KV", "needs-sharding", "offload", "unknown"]
 ROOM = 0.8  # of the device's memory: more leaves nothing for fragments, the context, longer inputs
 NO_DEVICE = "no device is declared ([map.device])"
+_WHERE = "under [map.device] in ciwm.toml (docs/map.md)"
 
 
 def intensity(observed: Observed, device: DeviceConfig | None) -> Intensity | None:
@@ -90,6 +94,23 @@ def _fits(
         return "needs-sharding", f"{share}; it fits without its KV cache alone"
     where = f"{devices} devices do not hold it" if devices > 1 else "one device does not hold it"
     return "offload", f"{share}; {where}"
+
+
+def undeclared(workloads: Iterable[MappedWorkload], device: DeviceConfig | None) -> Iterator[str]:
+    """What is left open for want of a declared device, and what to declare; told once for all."""
+    if not any(one.intensity or one.memory for one in workloads):
+        return
+    if device is None:
+        yield (
+            "no device is declared, so what binds a workload is undetermined, and whether it fits "
+            "is unknown: state peak_tflops and bandwidth_gb_s (their ratio is the ridge point), "
+            f"memory_gib, name and source {_WHERE}"
+        )
+    elif device.memory_gib is None:
+        yield (
+            f"the memory of {device.name} is not declared, so whether a workload fits is unknown: "
+            f"state memory_gib {_WHERE}"
+        )
 
 
 def _figures(observed: Observed) -> dict[str, Any] | None:

@@ -39,7 +39,7 @@ def diff_section(diff: MapDiff, detail: Detail = RUNGS[0]) -> str:
         _first(diff, lost),
         "\n".join(shown),
         _folded(rest, detail),
-        "\n".join(f"- ⚠️ {words(each)}" for each in diff.warnings[:OPEN]),
+        _warned(diff.warnings),
         f"Totals: {words(changed_totals(diff), 800)}.",
     ]
     return "\n\n".join(part for part in parts if part)
@@ -71,8 +71,13 @@ def map_section(found: WorkloadMap, totals: MapTotals, diff: MapDiff | None = No
         "\n".join(["Kernels to write, in order:", "", *queue]) if queue else "",
         device_markdown(found),
         "\n".join(["Not observed:", "", *problems]) if problems else "",
+        _warned(found.warnings),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _warned(warnings: tuple[str, ...]) -> str:
+    return "\n".join(f"- ⚠️ {words(each)}" for each in warnings[:OPEN])
 
 
 def _supported(found: WorkloadMap) -> str:

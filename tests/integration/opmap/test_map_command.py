@@ -171,6 +171,17 @@ def test_the_shipped_cuda_manifest_serves_these_nets(checkout: Path) -> None:
     assert any("is of torch 2.14.1+cu130" in warning for warning in found.warnings)
 
 
+def test_what_a_declared_device_would_tell_is_told_once(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = made("--only", "intensity", "--markdown", "section.md")
+    assert len(found.workloads) == 2
+    assert {one.intensity and one.intensity.bound for one in found.workloads} == {"undetermined"}
+    assert len(found.warnings) == 1
+    for told in (capsys.readouterr().out, (checkout / "section.md").read_text()):
+        assert told.count("ridge point") == 1
+
+
 BAD_FILES = {
     "truncated": '{"schema_version": 1, "provenance": {',
     "another record": '{"schema_version": 1, "licence": "x"}',

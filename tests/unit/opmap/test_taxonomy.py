@@ -8,8 +8,9 @@ import pytest
 
 from ciwm.config_map import DeviceConfig
 from ciwm.opmap.observe import Observed
-from ciwm.opmap.taxonomy import intensity, memory
+from ciwm.opmap.taxonomy import intensity, memory, undeclared
 from ciwm.report.map_words import intensity_words
+from tests.map_examples import mapped
 
 # 100 TFLOP/s over 1,000 GB/s: the ridge is at 100 FLOP/byte
 DEVICE = DeviceConfig(
@@ -88,3 +89,17 @@ def test_what_does_not_fit_is_sharded_or_offloaded(
 def test_a_stage_that_said_nothing_has_no_figures() -> None:
     assert intensity(Observed(), DEVICE) is None
     assert memory(Observed(), DEVICE, 1) is None
+
+
+def test_what_is_open_for_want_of_a_declaration_is_told_once_with_what_to_declare() -> None:
+    workloads = [mapped("decode"), mapped("prefill")]
+    (told,) = undeclared(workloads, None)
+    assert "[map.device]" in told
+    assert all(key in told for key in ("peak_tflops", "bandwidth_gb_s", "memory_gib", "source"))
+    (told,) = undeclared(workloads, DEVICE.model_copy(update={"memory_gib": None}))
+    assert told.startswith("the memory of card is not declared")
+    assert not list(undeclared(workloads, DEVICE))
+
+
+def test_a_map_without_figures_needs_no_declared_device() -> None:
+    assert not list(undeclared([mapped(intensity=None, memory=None)], None))
