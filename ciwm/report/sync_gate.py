@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 LINES_SHOWN = 12
 LENGTH = 300
+RATING_LENGTH = 600  # it names up to eight figures
+NOT_KNOWN = ": not known"  # how a figure without a value ends
 
 
 def rating_line(report: SyncReport) -> str:
@@ -23,9 +25,9 @@ def rating_line(report: SyncReport) -> str:
     rating = report.rating
     if rating is None or rating.level is None:
         return ""
-    few = [sentence for sentence in rating.unknown if ": not counted" in sentence]
-    unknown = len(rating.unknown) - len(few)
-    left_out = [f"left out, as not known: {unknown}"] if unknown else []
+    few = [sentence for sentence in rating.unknown if not sentence.endswith(NOT_KNOWN)]
+    unknown = [one.removesuffix(NOT_KNOWN) for one in rating.unknown if one not in few]
+    left_out = [f"left out, as not known: {', '.join(unknown)}"] if unknown else []
     return "; ".join((*rating.reasons, *few, *left_out))
 
 
@@ -47,7 +49,7 @@ def gate_lines(report: SyncReport) -> list[str]:
 def rating_section(report: SyncReport) -> str:
     """Markdown: the rating in one line; empty where there is none."""
     line = rating_line(report)
-    return f"Debt: **{level_words(report)}** ({words(line, LENGTH)})" if line else ""
+    return f"Debt: **{level_words(report)}** ({words(line, RATING_LENGTH)})" if line else ""
 
 
 def gate_section(report: SyncReport) -> str:
