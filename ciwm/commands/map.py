@@ -50,8 +50,7 @@ def run_command(**options: Any) -> int:
     Nothing is timed, and no device is needed: with --target, a device is predicted from its
     manifest. What cannot be observed is named, and the rest goes on.
 
-    Ends with 4 when nothing could be observed; with --base, with 1 where [gate] block_on has
-    coverage and coverage was lost.
+    Ends with 4 when nothing could be observed; with --base, as map diff.
     """
     return int(_verb("run")(options))
 
@@ -85,7 +84,9 @@ def manifest_command(**options: Any) -> int:
 def diff_command(**options: Any) -> int:
     """Tell what changed from map A to map B.
 
-    Ends with 1 where coverage was lost and [gate] block_on has coverage.
+    Ends with 1 where coverage was lost and [gate] block_on has coverage; else with 5 (void) where
+    the two were made for different targets: classes and the kernels to write are then of the
+    targets, not of a change, and are not compared.
     """
     return int(_verb("diff")(options))
 

@@ -44,7 +44,9 @@ def against(base: Path, head: WorkloadMap, config: Config) -> MapDiff:
 
 
 def exit_code(diff: MapDiff) -> int:
-    """1 where something blocks."""
-    from ciwm.errors import NO, OK  # noqa: PLC0415
+    """1 where something blocks, 5 where a part could not be compared."""
+    from ciwm.errors import NO, OK, VOID  # noqa: PLC0415
 
-    return NO if diff.blocks else OK
+    if diff.blocks:
+        return NO
+    return VOID if diff.void else OK

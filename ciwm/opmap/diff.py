@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.gate_config import matches
+from ciwm.opmap.alike import void_reason
 from ciwm.opmap.communication import communication_changes
 from ciwm.opmap.compile_paths import compile_changes
 from ciwm.opmap.correctness import correctness_changes
@@ -48,6 +49,7 @@ def map_diff(
     diff = MapDiff(
         base=base.provenance,
         head=head.provenance,
+        void=void_reason(base, head),
         base_totals=totals(base),
         head_totals=totals(head),
         changes=tuple(changes),
@@ -85,8 +87,6 @@ def _over_budget(head: WorkloadMap, budgets: tuple[FallbackBudget, ...]) -> Iter
 
 def _comparable(base: WorkloadMap, head: WorkloadMap) -> Iterator[str]:
     one, other = base.provenance, head.provenance
-    if one.target != other.target:
-        yield f"base was mapped for {one.target or 'no target'}, head for {other.target or 'none'}"
     if one.capture != other.capture:
         yield f"base was seen by the {one.capture}, head by the {other.capture}"
     if one.torch != other.torch:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from ciwm.opmap.alike import same_target
 from ciwm.opmap.support import UNSERVED, WORST
 from ciwm.records.opmap_diff import MapChange
 
@@ -46,7 +47,7 @@ def operator_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange
 
 def _asked(base: WorkloadMap, head: WorkloadMap, told: set[str]) -> Iterator[MapChange]:
     """What a workload newly asks the target for, which does not serve it, told nowhere above."""
-    if base.provenance.target != head.provenance.target:
+    if not same_target(base, head):
         return
     before, after = _pairs(base), _pairs(head, *UNSERVED)
     both = {name for name, _ in before} & {one.id for one in head.workloads}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ciwm.opmap.alike import same_target
 from ciwm.records.opmap_diff import MapChange
 
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ def queue_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
     """One change for kernels that came and went, or for the order; one for each broken proof.
 
     A workload that head could not observe is a loss, and what it lacks is not known: no change.
+    Of two targets the queues have nothing to do with each other.
     """
-    if "queue" not in base.stages or "queue" not in head.stages or _told(base) - _told(head):
+    ordered = "queue" in base.stages and "queue" in head.stages
+    if not ordered or not same_target(base, head) or _told(base) - _told(head):
         return
     old, new = _kernels(base), _kernels(head)
     if set(old) != set(new):

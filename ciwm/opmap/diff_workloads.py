@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ciwm.opmap.alike import same_target
 from ciwm.records.opmap_diff import MapChange
 
 if TYPE_CHECKING:
@@ -24,8 +25,11 @@ def workload_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange
             kind="workload new", subject=name, workloads=(name,), sentence=f"{name} is new"
         )
     before, after = _problems(base), _problems(head)
+    stages = set(base.stages) & set(head.stages)
+    if not same_target(base, head):
+        stages.discard("ghost")  # the one target's own run, or none
     for name in sorted(ours.keys() & theirs.keys()):
-        for stage in sorted(set(base.stages) & set(head.stages)):
+        for stage in sorted(stages):
             yield from _observed(name, before.get((stage, name)), after.get((stage, name)))
         yield from _kind_of_work(ours[name], theirs[name])
 

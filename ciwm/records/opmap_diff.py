@@ -74,7 +74,8 @@ class MapTotals(Record):
 class MapDiff(RecordFile):
     """From base to head; `blocks` when a change does, by base's policy.
 
-    `since` names the upstream commit that head brought in, where it brought one.
+    `since` names the upstream commit that head brought in, where it brought one. `void` says which
+    part was not compared, as the two maps are of different targets; empty where all was.
     """
 
     base: Provenance
@@ -84,5 +85,6 @@ class MapDiff(RecordFile):
     changes: tuple[MapChange, ...] = ()
     blocks: bool = False
     reason: str = ""
+    void: str = ""
     since: str = ""
     warnings: tuple[str, ...] = ()

@@ -51,9 +51,9 @@ def next_steps(report: BumpReport) -> tuple[str, ...]:
     if steps:
         also = (_settle_rest(report.verdict), _keep_results(report))
         return (*steps, *filter(None, also))
-    doubt, kept = _settle_doubt(report.verdict), _keep_results(report)
-    if doubt or kept:
-        return tuple(filter(None, (doubt, kept)))
+    doubts = (_settle_doubt(report.verdict), _map_alike(report), _keep_results(report))
+    if any(doubts):
+        return tuple(filter(None, doubts))
     return (
         _review_merge(report)
         or _prepare_sync(report)
@@ -191,6 +191,15 @@ def _settle_doubt(verdict: Verdict | None) -> str:
             "([gate] max_launches in ciwm.toml)."
         )
     return ""
+
+
+def _map_alike(report: BumpReport) -> str:
+    if report.map_diff is None or not report.map_diff.void:
+        return ""
+    return (
+        "have both sides mapped for one target, then run the job again (what differed: under "
+        "Workload map)."
+    )
 
 
 def _review_merge(report: BumpReport) -> str:

@@ -109,6 +109,8 @@ def coverage_words(diff: MapDiff | None) -> str:
     if diff is None:
         return ""
     lost = [change for change in diff.changes if change.lost]
+    if not lost and diff.void:
+        return f"the workload map is void ({short(diff.void)})"
     if not lost:
         return "no loss in the workload map"
     since = f", since {diff.since}" if diff.since else ""

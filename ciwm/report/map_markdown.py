@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ciwm.records import WorkloadMap
     from ciwm.records.opmap_diff import MapChange, MapDiff, MapTotals
 
+UNCHANGED = "Nothing changed in what the workloads need or the device has."
 OPEN = 8  # changes in the open; the others are folded
 
 
@@ -36,6 +37,7 @@ def diff_section(diff: MapDiff, detail: Detail = RUNGS[0]) -> str:
     rest = [_line(change) for change in (*lost[OPEN:], *queue[OPEN:], *others)]
     parts = [
         "#### Workload map",
+        f"**Void**: {words(diff.void)}." if diff.void else "",
         _first(diff, lost),
         "\n".join(shown),
         _folded(rest, detail),
@@ -90,7 +92,7 @@ def _supported(found: WorkloadMap) -> str:
 
 def _first(diff: MapDiff, lost: list[MapChange]) -> str:
     if not diff.changes:
-        return "Nothing changed in what the workloads need or the device has."
+        return "" if diff.void else UNCHANGED
     if not lost:
         return f"{plural(len(diff.changes), 'change')}, no loss."
     fallbacks = plural(sum(change.kind == "fallback new" for change in lost), "new CPU fallback")

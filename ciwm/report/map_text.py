@@ -53,7 +53,13 @@ def show_map(
 
 
 def show_diff(diff: MapDiff, console: Console) -> None:
-    """Print the changes between two maps, what blocks first, the answer last."""
+    """Print the changes between two maps, what blocks first, the answer last.
+
+    That a part could not be compared comes before them all, and is the answer where nothing blocks.
+    """
+    if diff.void:
+        console.print()
+        _say(f"Void: {diff.void}", console, style="bold yellow")
     rows = [
         (
             "blocks" if one.blocks else "lost" if one.lost else "",
@@ -67,8 +73,16 @@ def show_diff(diff: MapDiff, console: Console) -> None:
     _list("Not compared alike", diff.warnings, console)
     console.print()
     _say(f"Map: {changed_totals(diff)}", console)
-    answer = f"blocks: {diff.reason}" if diff.blocks else "no loss blocks"
-    _say(answer, console, style="bold red" if diff.blocks else "bold green")
+    _answer(diff, console)
+
+
+def _answer(diff: MapDiff, console: Console) -> None:
+    if diff.blocks:
+        _say(f"blocks: {diff.reason}", console, style="bold red")
+    elif diff.void:
+        _say("void: the two maps are not alike, see above", console, style="bold yellow")
+    else:
+        _say("no loss blocks", console, style="bold green")
 
 
 def _origin(found: WorkloadMap) -> str:

@@ -44,7 +44,7 @@ def _sum(classes: Mapping[str, int]) -> str:
 
 
 def changed_totals(diff: MapDiff) -> str:
-    """Both sides' totals in one sentence."""
+    """Both sides' totals in one sentence; classes of two targets are not set side by side."""
     base, head = diff.base_totals, diff.head_totals
     parts = [
         _moved("workloads observed", base.observed, head.observed),
@@ -52,6 +52,8 @@ def changed_totals(diff: MapDiff) -> str:
     ]
     where = diff.head.target or "the target"
     told = ", ".join(parts)
+    if diff.base.target != diff.head.target:
+        return told
     if base.classes or head.classes:
         told += f"; {where} is asked for {_changed(base.classes, head.classes)}"
     if base.composites or head.composites:

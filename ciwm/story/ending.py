@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.errors import ENVIRONMENT, INTERRUPTED, NO, OK
+from ciwm.errors import ENVIRONMENT, INTERRUPTED, NO, OK, VOID
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +20,7 @@ def exit_code_of(
     builds: Sequence[BuildRecord],
     verdict: Verdict | None,
     gate: GateConfig,
+    map_diff: MapDiff | None = None,
     *,
     over_budget: bool,
     interrupted: bool,
@@ -30,10 +31,13 @@ def exit_code_of(
     if interrupted:
         return INTERRUPTED
     decided = exit_code(verdict, gate) if verdict else OK
-    if decided == NO or over_budget or _head_does_not_build(builds):
+    lost = map_diff is not None and map_diff.blocks
+    if decided == NO or over_budget or lost or _head_does_not_build(builds):
         return NO
     if any(stage.status == "failed" and stage.name != "store" for stage in stages):
         return ENVIRONMENT  # history that could not be kept is a warning, not an answer
+    if map_diff is not None and map_diff.void and gate.on_void == "fail":
+        return VOID
     return decided
 
 
@@ -45,15 +49,17 @@ def conclusion_of(
 ) -> CheckConclusion:
     """What the check says; what could not be measured is never a success.
 
-    A loss of the map that does not block is neutral, and so is what was warned of.
+    A loss of the map that does not block is neutral, and so are a void map and what was warned of.
     """
     from ciwm.policy import conclusion  # noqa: PLC0415
 
     if exit_code in (NO, ENVIRONMENT, INTERRUPTED):
         return "failure"
     found = conclusion(verdict) if verdict else "success"
-    lost = map_diff is not None and any(change.lost for change in map_diff.changes)
-    return "neutral" if (lost or warnings) and found == "success" else found
+    doubts = map_diff is not None and (
+        map_diff.void or any(change.lost for change in map_diff.changes)
+    )
+    return "neutral" if (doubts or warnings) and found == "success" else found
 
 
 def _head_does_not_build(builds: Sequence[BuildRecord]) -> bool:

@@ -54,7 +54,8 @@ def _received(handed: Handed, origin: Origin) -> BumpReport:
         claims.builds,
         verdict,
         config.gate,
-        over_budget=over_budget or (map_diff is not None and map_diff.blocks),
+        map_diff,
+        over_budget=over_budget,
         interrupted=any(stage.status == "interrupted" for stage in stages),
     )
     found = conclusion_of(verdict, exit_code, map_diff)

@@ -245,9 +245,8 @@ def _report(story: Story) -> BumpReport:
         story.builds,
         story.verdict,
         bump.base_config.gate,
-        over_budget=_over_budget(story)
-        or (story.map_diff is not None and story.map_diff.blocks)
-        or head_is_lost(story.packages),
+        story.map_diff,
+        over_budget=_over_budget(story) or head_is_lost(story.packages),
         interrupted=story.stop.is_set(),
     )
     return BumpReport(

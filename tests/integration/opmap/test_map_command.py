@@ -136,6 +136,23 @@ def test_a_diff_as_json_is_the_record_and_nothing_else(
     assert parse_record(capsys.readouterr().out, MapDiff, "stdout").changes == ()
 
 
+def test_maps_for_different_targets_are_void_and_told_so_first(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    none = examples.workload_map(
+        provenance=examples.provenance(target=None), supports=(), coverage=()
+    )
+    (checkout / "none.json").write_text(none.to_json())
+    (checkout / "npu.map.json").write_text(examples.workload_map().to_json())
+    assert run(["map", "diff", "none.json", "npu.map.json"]) == 5
+    told = capsys.readouterr().out.split()
+    assert " ".join(told).startswith("Void: base was mapped for no target, head for npu: ")
+    assert "no loss" not in " ".join(told)
+    lost = examples.workload_map(workloads=())
+    (checkout / "lost.json").write_text(lost.to_json())
+    assert run(["map", "diff", "none.json", "lost.json"]) == 1
+
+
 @pytest.mark.heavy
 def test_a_manifest_is_dumped_where_a_backend_imports(checkout: Path) -> None:
     assert run(["map", "manifest", "--key", "CPU", "--out", "cpu.json"]) == 0

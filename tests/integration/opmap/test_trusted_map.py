@@ -42,6 +42,15 @@ def test_a_loss_that_the_base_does_not_block_on_is_neutral(half: Half) -> None:
     assert pair.check["conclusion"] == "neutral"
 
 
+def test_maps_that_were_not_alike_are_neutral(half: Half) -> None:
+    gone = map_change(kind="kernel no longer needed", lost=False, blocks=False)
+    claims = claimed(map_diff=map_diff(gone, void="base was mapped for cuda, head for npu: so"))
+    pair = half(from_fork=False, policy=ENABLED).leaves(packed(claims, measured()))
+    assert pair() == 0
+    assert pair.check["conclusion"] == "neutral"
+    assert "workload map is void (base was mapped for cuda, head for npu: so)" in pair.comment
+
+
 def test_a_report_that_leaves_the_map_out_does_not_pass(half: Half) -> None:
     pair = half(from_fork=False, policy=ENABLED).leaves(packed(run=measured()))
     assert pair() == 0

@@ -10,8 +10,9 @@ from ciwm.config_map import FallbackBudget
 from ciwm.opmap.diff import map_diff
 from ciwm.opmap.totals import totals
 from ciwm.policy.map_gate import judged_map
-from ciwm.records.opmap import ClassCount, MapProblem
-from ciwm.report.map_words import totals_lines
+from ciwm.records.opmap import ClassCount, MapProblem, QueuedKernel, QueueEntry
+from ciwm.report.map_markdown import diff_section
+from ciwm.report.map_words import changed_totals, totals_lines
 from tests import map_examples as examples
 
 if TYPE_CHECKING:
@@ -168,7 +169,36 @@ def test_maps_of_different_targets_are_not_compared_class_by_class() -> None:
     head = healthy(provenance=examples.provenance(target="xpu"), supports=other)
     diff = map_diff(healthy(), head, ALL)
     assert diff.changes == ()
-    assert any("mapped for npu" in warning for warning in diff.warnings)
+    assert diff.void.startswith("base was mapped for npu, head for xpu: ")
+    assert not diff.blocks
+
+
+def test_a_map_without_a_target_has_no_queue_to_compare_with_that_of_one() -> None:
+    kernels = tuple(QueuedKernel(op=f"aten::op{number}", calls=1) for number in range(22))
+    everything = QueueEntry(order=1, kernels=kernels, unlocks=("decode",), total_kernels=22)
+    base = examples.workload_map(
+        provenance=examples.provenance(target=None), supports=(), coverage=(), queue=(everything,)
+    )
+    diff = map_diff(base, examples.workload_map(), ALL)
+    assert diff.changes == ()
+    assert diff.void.startswith("base was mapped for no target, head for npu: ")
+    assert changed_totals(diff) == "workloads observed 1, kernels needed 2"
+    section = diff_section(diff)
+    assert section.splitlines()[2].startswith("**Void**: base was mapped for no target")
+    assert "Nothing changed" not in section
+
+
+def test_what_fails_on_heads_target_alone_is_no_workload_lost_in_a_bump() -> None:
+    failed = MapProblem(stage="ghost", workload="decode", reason="failed", detail="no data")
+    elsewhere = healthy(problems=(failed,), provenance=examples.provenance(target="xpu"))
+    assert map_diff(healthy(), elsewhere, ALL).changes == ()
+    assert only(map_diff(healthy(), healthy(problems=(failed,)), ALL)).kind == "workload lost"
+
+
+def test_what_no_target_has_a_part_in_blocks_though_the_targets_differ() -> None:
+    elsewhere = healthy(workloads=(), ops=(), provenance=examples.provenance(target="xpu"))
+    diff = map_diff(healthy(), elsewhere, ALL)
+    assert (only(diff).kind, diff.blocks, bool(diff.void)) == ("workload lost", True, True)
 
 
 @pytest.mark.parametrize(("budget", "blocks"), [(4, False), (3, True)])
