@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Dict, List, NamedTuple, Sequence, Tuple
 
+from .dispatched import watching
 from .tensors import tensors_in
 
 PRIMITIVES = {
@@ -74,22 +75,7 @@ class Counted:
 
 def counting(counted: Counted) -> Any:
     """A context in which every collective of this process is counted."""
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    class Counting(TorchDispatchMode):  # type: ignore[misc]  # torch is not typed here
-        @classmethod
-        def ignore_compile_internals(cls) -> bool:
-            """A mode without this turns torch.compile off for good."""
-            return True
-
-        def __torch_dispatch__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            del types
-            counted.take(func, args)
-            return func(*args, **(kwargs or {}))
-
-    return Counting()
+    return watching(lambda func, args, _kwargs: counted.take(func, args))
 
 
 def _payload(primitive: str, args: Sequence[Any], group: int) -> Tuple[str, int]:

@@ -7,7 +7,10 @@ defect: a report that says "all strict" also says which of these it would have c
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+import contextlib
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from .dispatched import replacing
 
 
 class Defect(NamedTuple):
@@ -162,26 +165,13 @@ DEFECTS: Dict[str, Defect] = {
 
 def planted(name: Optional[str]) -> Any:
     """A context in which the named defect replaces its operator; None: nothing is replaced."""
-    import contextlib
-
-    from torch.utils._python_dispatch import TorchDispatchMode
-
     if name is None:
         return contextlib.nullcontext()
     defect = DEFECTS[name]
 
-    class Planted(TorchDispatchMode):  # type: ignore[misc]  # torch is not typed here
-        @classmethod
-        def ignore_compile_internals(cls) -> bool:
-            """A mode without this turns torch.compile off for good."""
-            return True
+    def call(func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+        if str(func) in defect.overloads:
+            return defect.wrong(func, *args, **kwargs)
+        return func(*args, **kwargs)
 
-        def __torch_dispatch__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            del types
-            if str(func) in defect.overloads:
-                return defect.wrong(func, *args, **(kwargs or {}))
-            return func(*args, **(kwargs or {}))
-
-    return Planted()
+    return replacing(call)

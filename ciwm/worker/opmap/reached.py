@@ -6,8 +6,9 @@ operator needs besides (a product inside of a norm) is not thereby checked, nor 
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Set
+from typing import Any, Callable, Dict, List, Set, Tuple
 
+from .dispatched import watching
 from .tensors import tensors_in
 from .tolerances import STRUCTURAL, UNINITIALISED
 
@@ -53,22 +54,11 @@ def _plain(name: str) -> str:
 def _recording(reached: Dict[str, Set[str]]) -> Any:
     """A context that keeps what is dispatched with a tensor of a device, not of the CPU."""
     import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
 
-    class Recording(TorchDispatchMode):  # type: ignore[misc]  # torch is not typed here
-        @classmethod
-        def ignore_compile_internals(cls) -> bool:
-            """A mode without this turns torch.compile off for good."""
-            return True
+    def take(func: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> None:
+        if any(each.device.type != "cpu" for each in tensors_in((args, kwargs))):
+            node = torch._C._current_autograd_node()  # noqa: SLF001  there is no other door
+            name = func._schema.name.rstrip("_")  # noqa: SLF001
+            reached["forward" if node is None else "backward"].add(name)
 
-        def __torch_dispatch__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            del types
-            if any(each.device.type != "cpu" for each in tensors_in((args, kwargs or {}))):
-                node = torch._C._current_autograd_node()  # noqa: SLF001  there is no other door
-                name = func._schema.name.rstrip("_")  # noqa: SLF001
-                reached["forward" if node is None else "backward"].add(name)
-            return func(*args, **(kwargs or {}))
-
-    return Recording()
+    return watching(take)

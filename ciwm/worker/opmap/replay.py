@@ -19,6 +19,7 @@ from typing import (
     Tuple,
 )
 
+from .dispatched import watching
 from .isolate import Limits, run_isolated
 from .judge import Judged
 from .one_operator import Tally, all_of, in_words, line_of
@@ -74,22 +75,7 @@ def _kept(tensor: Any) -> Any:
 
 def capture(steps: Iterable[Callable[[], Any]], captured: Captured) -> None:
     """Run the steps of a workload and keep its calls."""
-    from torch.utils._python_dispatch import TorchDispatchMode
-
-    class Capture(TorchDispatchMode):  # type: ignore[misc]  # torch is not typed here
-        @classmethod
-        def ignore_compile_internals(cls) -> bool:
-            """A mode without this turns torch.compile off for good."""
-            return True
-
-        def __torch_dispatch__(
-            self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            del types
-            captured.take(func, args, kwargs or {})
-            return func(*args, **(kwargs or {}))
-
-    with Capture():
+    with watching(captured.take):
         for step in steps:
             step()
 
