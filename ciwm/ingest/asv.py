@@ -34,10 +34,7 @@ _KINDS: dict[str, tuple[str, str, Better | None]] = {
 
 def recognises(source: Source) -> bool:
     """Whether it is JSON with result columns."""
-    if not source.looks_like_json:
-        return False
-    data = source.document
-    return isinstance(data, dict) and "result_columns" in data and "results" in data
+    return source.is_object_with("result_columns", "results")
 
 
 def read(source: Source) -> Reading:

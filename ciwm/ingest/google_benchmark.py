@@ -37,10 +37,7 @@ _FITTED = ("BigO", "RMS")  # what ->Complexity() adds: a curve through times tha
 
 def recognises(source: Source) -> bool:
     """Whether it is JSON with `benchmarks` and a `context`."""
-    if not source.looks_like_json:
-        return False
-    data = source.document
-    return isinstance(data, dict) and "context" in data and "benchmarks" in data
+    return source.is_object_with("context", "benchmarks")
 
 
 def read(source: Source) -> Reading:

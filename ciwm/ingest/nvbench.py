@@ -34,10 +34,7 @@ _CPU_ONLY = "nv/cpu_only/time/cpu/mean"
 
 def recognises(source: Source) -> bool:
     """Whether it is JSON with devices and benchmarks that have states."""
-    if not source.looks_like_json:
-        return False
-    data = source.document
-    return isinstance(data, dict) and {"devices", "benchmarks", "meta"} <= data.keys()
+    return source.is_object_with("devices", "benchmarks", "meta")
 
 
 def read(source: Source) -> Reading:

@@ -18,10 +18,7 @@ WRITTEN_BY = "pytest-benchmark 3.1 to 5"
 
 def recognises(source: Source) -> bool:
     """Whether it is JSON with `benchmarks` and `machine_info`."""
-    if not source.looks_like_json:
-        return False
-    data = source.document
-    return isinstance(data, dict) and "machine_info" in data and "benchmarks" in data
+    return source.is_object_with("machine_info", "benchmarks")
 
 
 def read(source: Source) -> Reading:

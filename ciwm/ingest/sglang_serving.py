@@ -35,11 +35,7 @@ _NAMES = {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2e_latency": "e2e_late
 
 def recognises(source: Source) -> bool:
     """Whether it is JSON with a throughput and the latency that only sglang calls so."""
-    if not source.looks_like_json:
-        return False
-    first = source.document
-    wanted = {"request_throughput", "median_e2e_latency_ms", "completed"}
-    return isinstance(first, dict) and wanted <= first.keys()
+    return source.is_object_with("request_throughput", "median_e2e_latency_ms", "completed")
 
 
 def read(source: Source) -> Reading:

@@ -89,6 +89,13 @@ class Source:
         """The first JSON document of the file."""
         return self.documents[0]
 
+    def is_object_with(self, *keys: str) -> bool:
+        """Whether it is JSON, and its first document an object that has all of these keys."""
+        if not self.looks_like_json:
+            return False
+        first = self.document
+        return isinstance(first, dict) and all(key in first for key in keys)
+
     def _broken(self, what: str) -> UsageError:
         return UsageError(
             f"{self.path} is not whole JSON: {what}",

@@ -16,10 +16,7 @@ _SERIES = "vllm bench latency"
 
 def recognises(source: Source) -> bool:
     """Whether it is JSON with an average latency and percentiles."""
-    if not source.looks_like_json:
-        return False
-    data = source.document
-    return isinstance(data, dict) and {"avg_latency", "percentiles"} <= data.keys()
+    return source.is_object_with("avg_latency", "percentiles")
 
 
 def read(source: Source) -> Reading:

@@ -40,11 +40,7 @@ _NAMES = {"ttft": "ttft", "tpot": "tpot", "itl": "itl", "e2e_latency": "e2el"}
 
 def recognises(source: Source) -> bool:
     """Whether it is JSON with a throughput and the name that vLLM has for the total."""
-    if not source.looks_like_json:
-        return False
-    first = source.document
-    wanted = {"request_throughput", "total_token_throughput", "completed"}
-    return isinstance(first, dict) and wanted <= first.keys()
+    return source.is_object_with("request_throughput", "total_token_throughput", "completed")
 
 
 def read(source: Source) -> Reading:

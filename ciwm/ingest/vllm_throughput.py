@@ -16,11 +16,7 @@ _SERIES = "vllm bench throughput"
 
 def recognises(source: Source) -> bool:
     """Whether it is JSON with vLLM's names of the two rates."""
-    if not source.looks_like_json:
-        return False
-    data = source.document
-    wanted = {"elapsed_time", "requests_per_second", "tokens_per_second"}
-    return isinstance(data, dict) and wanted <= data.keys()
+    return source.is_object_with("elapsed_time", "requests_per_second", "tokens_per_second")
 
 
 def read(source: Source) -> Reading:
