@@ -12,7 +12,15 @@ from ciwm.config_bench import BenchConfig
 from ciwm.config_build import BuildConfig
 from ciwm.config_coverage import CoverageConfig
 from ciwm.config_ingest import Format, IngestConfig, MetricConfig
-from ciwm.config_map import MODEL, MapConfig, Parallel, check_parallel
+from ciwm.config_map import (
+    MODEL,
+    MapConfig,
+    Parallel,
+    Params,
+    Scalar,
+    WorkloadId,
+    check_parallel,
+)
 from ciwm.config_mistakes import explained
 from ciwm.config_package import PackageConfig
 from ciwm.config_ranks import CollectiveConfig, ScalingConfig, check_torchrun, nodes
@@ -33,7 +41,6 @@ Phase = Literal[
     "collective",
     "operator",
 ]
-Scalar = str | int | float | bool
 
 __all__ = [
     "BenchConfig",
@@ -74,7 +81,7 @@ class WorkloadConfig(Section):
     when it starts the build's programs: then nobody checks that the two sides ran different code.
     """
 
-    id: str
+    id: WorkloadId
     """Its name, unique."""
     phase: Phase | None = None
     """What it stands for; shown, never guessed."""
@@ -98,7 +105,7 @@ class WorkloadConfig(Section):
     """How its model is spread over them, for the workload map: ddp, fsdp2, tp, pp, ep."""
     torchrun: tuple[str, ...] = ()
     """Flags for torchrun besides --nproc-per-node: --nnodes=2, --rdzv-endpoint=HOST:PORT, ..."""
-    params: dict[str, tuple[Scalar, ...]] = {}
+    params: Params = {}
     """Values by name; a series for each combination. A single value stands for a list of one."""
     metrics: dict[str, MetricConfig] = {}
     """What it reports; `python` without any is timed as step_time in seconds."""
@@ -122,20 +129,6 @@ class WorkloadConfig(Section):
     """true: a launch more a side is profiled for the share of a step that is communication."""
     imports_build: bool = True
     """false: its process only starts the build's programs, and loads nothing of it itself."""
-
-    @field_validator("params", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        return {name: [one] if isinstance(one, Scalar) else one for name, one in value.items()}
-
-    @field_validator("id")
-    @classmethod
-    def _plain_id(cls, value: str) -> str:
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", value):
-            raise ValueError("use letters, digits, '.', '_' and '-' (at most 100)")
-        return value
 
     @model_validator(mode="after")
     def _one_kind(self) -> WorkloadConfig:

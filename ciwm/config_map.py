@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ciwm.config_section import Section
 
@@ -18,33 +18,42 @@ MapStageName = Literal[
 ]
 
 
+def _listed(value: Any) -> Any:
+    """Parameters whose single values are lists of one."""
+    if not isinstance(value, dict):
+        return value
+    return {name: [one] if isinstance(one, Scalar) else one for name, one in value.items()}
+
+
+def _plain(value: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", value):
+        raise ValueError("use letters, digits, '.', '_' and '-' (at most 100)")
+    return value
+
+
+# of a [[workload]], too
+WorkloadId = Annotated[str, AfterValidator(_plain)]
+Params = Annotated[dict[str, tuple[Scalar, ...]], BeforeValidator(_listed)]
+
+
 class MapWorkload(Section):
     """A workload that is mapped and not timed: as [[workload]], with a model alone."""
 
-    id: str
+    id: WorkloadId
     """Its name, unique among all workloads."""
     model: str
     """What builds it: 'file.py:build', see docs/map.md."""
     phase: MapPhase | None = None
     """What it stands for, and so what of the model runs."""
-    params: dict[str, tuple[Scalar, ...]] = {}
+    params: Params = {}
     """Values by name; one observation for each combination. A single value is a list of one."""
     devices: int = Field(default=1, ge=1)
     """Accelerators it runs on."""
     parallel: tuple[Parallel, ...] = ()
     """How it is spread over them, for its communication pattern: ddp, fsdp2, tp, pp, ep."""
 
-    @field_validator("params", mode="before")
-    @classmethod
-    def _listed(cls, value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        return {name: [one] if isinstance(one, Scalar) else one for name, one in value.items()}
-
     @model_validator(mode="after")
     def _readable(self) -> MapWorkload:
-        if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", self.id):
-            raise ValueError("id: use letters, digits, '.', '_' and '-' (at most 100)")
         if not MODEL.fullmatch(self.model):
             raise ValueError("model is 'file.py:build'")
         check_parallel(self.parallel, self.devices)
