@@ -111,13 +111,17 @@ class Journal:
 def read_journal(path: Path) -> Journal:
     """The journal in a file, empty when there is none; a torn last line is left out."""
     journal = Journal()
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return journal
-    for line in data.split(b"\n")[:-1]:
+    for line in whole_lines(path):
         journal.take(line)
     return journal
+
+
+def whole_lines(path: Path) -> list[bytes]:
+    """The lines of a file but for a torn last one; none where there is no file."""
+    try:
+        return path.read_bytes().split(b"\n")[:-1]
+    except FileNotFoundError:
+        return []
 
 
 def _words(value: Any) -> str:

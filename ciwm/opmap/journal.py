@@ -6,6 +6,8 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from ciwm.launch.journal import whole_lines
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -57,10 +59,6 @@ class MapJournal:
 def read_map_journal(path: Path) -> MapJournal:
     """The journal in a file, empty when there is none."""
     journal = MapJournal()
-    try:
-        data = path.read_bytes()
-    except FileNotFoundError:
-        return journal
-    for line in data.split(b"\n")[:-1]:
+    for line in whole_lines(path):
         journal.take(line)
     return journal
