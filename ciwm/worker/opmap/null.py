@@ -83,19 +83,7 @@ def _in_python() -> Device:
     from . import null_python
 
     made = null_python.PythonDevice(NAME)
-    return Device(
-        name=NAME,
-        record=made.record,
-        load=made.load,
-        note_native=made.note_native,
-        restrict_to=made.restrict_to,
-        unrestrict=made.unrestrict,
-        set_part=made.set_part,
-        set_module=made.set_module,
-        take=made.take,
-        capture="null device (Python)",
-        limits=[*LIMITS, null_python.LIMITS],
-    )
+    return _device(made, "null device (Python)", [*LIMITS, null_python.LIMITS])
 
 
 def _from_library(library: str) -> Device:
@@ -103,19 +91,23 @@ def _from_library(library: str) -> Device:
 
     torch.ops.load_library(library)
     _name_device()
-    ops = torch.ops.ciwm_null
+    return _device(torch.ops.ciwm_null, "null device (library)", list(LIMITS))
+
+
+def _device(calls: Any, capture: str, limits: List[str]) -> Device:
+    """The device whose calls are attributes of an object, or of a library of operators."""
     return Device(
         name=NAME,
-        record=ops.record,
-        load=ops.load,
-        note_native=ops.note_native,
-        restrict_to=ops.restrict_to,
-        unrestrict=ops.unrestrict,
-        set_part=ops.set_part,
-        set_module=ops.set_module,
-        take=ops.take,
-        capture="null device (library)",
-        limits=list(LIMITS),
+        record=calls.record,
+        load=calls.load,
+        note_native=calls.note_native,
+        restrict_to=calls.restrict_to,
+        unrestrict=calls.unrestrict,
+        set_part=calls.set_part,
+        set_module=calls.set_module,
+        take=calls.take,
+        capture=capture,
+        limits=limits,
     )
 
 
