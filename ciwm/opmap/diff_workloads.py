@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.opmap.alike import same_target
+from ciwm.opmap.taxonomy import NO_DEVICE
 from ciwm.records.opmap_diff import MapChange
 
 if TYPE_CHECKING:
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from ciwm.records import WorkloadMap
     from ciwm.records.opmap import MappedWorkload, MapProblem
     from ciwm.records.opmap_communication import CommunicationPattern
+    from ciwm.records.opmap_diff import ChangeKind
 
 
 def workload_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
@@ -61,24 +63,25 @@ def _lost(name: str, why: str) -> MapChange:
 
 
 def _kind_of_work(base: MappedWorkload, head: MappedWorkload) -> Iterator[MapChange]:
-    if base.intensity and head.intensity and base.intensity.bound != head.intensity.bound:
-        yield MapChange(
-            kind="bound",
-            subject=base.id,
-            workloads=(base.id,),
-            base=base.intensity.bound,
-            head=head.intensity.bound,
-            sentence=f"{base.id} was {base.intensity.bound}, is {head.intensity.bound}",
-        )
+    """Another class; what a side left open for want of a declared device is no change."""
+    old, new = base.intensity, head.intensity
+    if old and new and NO_DEVICE not in (old.reason, new.reason):
+        yield from _class("bound", base.id, old.bound, new.bound)
     yield from _communication(base, head)
-    if base.memory and head.memory and base.memory.fits != head.memory.fits:
+    before, after = base.memory, head.memory
+    if before and after and "unknown" not in (before.fits, after.fits):
+        yield from _class("memory", base.id, before.fits, after.fits)
+
+
+def _class(kind: ChangeKind, name: str, old: str, new: str) -> Iterator[MapChange]:
+    if old != new:
         yield MapChange(
-            kind="memory",
-            subject=base.id,
-            workloads=(base.id,),
-            base=base.memory.fits,
-            head=head.memory.fits,
-            sentence=f"{base.id} was {base.memory.fits}, is {head.memory.fits}",
+            kind=kind,
+            subject=name,
+            workloads=(name,),
+            base=old,
+            head=new,
+            sentence=f"{name} was {old}, is {new}",
         )
 
 

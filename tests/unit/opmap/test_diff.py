@@ -8,9 +8,10 @@ import pytest
 
 from ciwm.config_map import FallbackBudget
 from ciwm.opmap.diff import map_diff
+from ciwm.opmap.taxonomy import NO_DEVICE
 from ciwm.opmap.totals import totals
 from ciwm.policy.map_gate import judged_map
-from ciwm.records.opmap import ClassCount, MapProblem, QueuedKernel, QueueEntry
+from ciwm.records.opmap import ClassCount, MapProblem, Memory, QueuedKernel, QueueEntry
 from ciwm.report.map_markdown import diff_section
 from ciwm.report.map_words import changed_totals, totals_lines
 from tests import map_examples as examples
@@ -193,6 +194,17 @@ def test_what_fails_on_heads_target_alone_is_no_workload_lost_in_a_bump() -> Non
     elsewhere = healthy(problems=(failed,), provenance=examples.provenance(target="xpu"))
     assert map_diff(healthy(), elsewhere, ALL).changes == ()
     assert only(map_diff(healthy(), healthy(problems=(failed,)), ALL)).kind == "workload lost"
+
+
+def test_a_device_that_one_side_alone_declares_changes_no_workload() -> None:
+    undeclared = examples.mapped(
+        intensity=examples.intensity(bound="undetermined", reason=NO_DEVICE),
+        memory=Memory(params_bytes=13e9, needed_bytes=14e9),
+    )
+    assert map_diff(healthy(workloads=(undeclared,)), healthy(), ALL).changes == ()
+    faster = examples.mapped(intensity=examples.intensity(bound="compute-bound"))
+    (change,) = map_diff(healthy(), healthy(workloads=(faster,)), ALL).changes
+    assert change.sentence == "decode was memory-bound, is compute-bound"
 
 
 def test_what_no_target_has_a_part_in_blocks_though_the_targets_differ() -> None:
