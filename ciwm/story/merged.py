@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from ciwm import __version__
 from ciwm.bench.merging import Part
 from ciwm.errors import CiwmError, EnvironmentFailure, UsageError
 from ciwm.records import BumpReport, Run, read_record
-from ciwm.records.bump import Stage
+from ciwm.records.bump import Stage, StageName
 from ciwm.story.ending import conclusion_of, exit_code_of
+from ciwm.story.merged_map import merged_map
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
 
     from ciwm.config import Config
     from ciwm.records import BuildRecord, SyncReport, Verdict
-    from ciwm.records.bump import StageName, StageStatus
+    from ciwm.records.bump import StageStatus
 
 PREFIX = "shard-"  # of an artifact, and of the folder it is unpacked to
-_ORDER: tuple[StageName, ...] = ("fetch", "sync", "build", "package", "bench", "gate", "store")
+_ORDER: tuple[StageName, ...] = get_args(StageName)
 _WORST: tuple[StageStatus, ...] = ("failed", "interrupted", "done", "skipped")
 _RUNS = ("run.json", "run/run.json")  # in the folders of `ciwm bench` and of `ciwm ci`
 
@@ -88,11 +89,14 @@ def merged_report(
     stages = (*_stages(told, judged=verdict is not None), *missing_stages(shards))
     builds = _builds(report for _, report in told)
     sync, sync_base = _sync(report for _, report in told)
+    map_diff = merged_map(told, config.gate.block_on)
+    warnings = tuple(dict.fromkeys(line for _, report in told for line in report.warnings))
     exit_code = exit_code_of(
         stages,
         builds,
         verdict,
         config.gate,
+        map_diff,
         over_budget=config.sync.block and sync is not None and not _within_budget(sync),
         interrupted=any(stage.status == "interrupted" for stage in stages),
     )
@@ -113,9 +117,11 @@ def merged_report(
         run_file="run/run.json" if run else None,
         run_summary=run.stopped_because if run else None,
         verdict=verdict,
-        conclusion=conclusion_of(verdict, exit_code),
-        headline=headline(stages, builds, sync, verdict, sync_base),
+        map_diff=map_diff,
+        conclusion=conclusion_of(verdict, exit_code, map_diff, warnings),
+        headline=headline(stages, builds, sync, verdict, sync_base, map_diff=map_diff),
         exit_code=exit_code,
+        warnings=warnings,
     )
 
 

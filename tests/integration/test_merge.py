@@ -11,11 +11,14 @@ import pytest
 from ciwm.cli import run as ciwm
 from ciwm.records import BumpReport, Run, read_record
 from ciwm.records.bump import Stage
+from tests.map_examples import map_change, map_diff
 from tests.records_examples import bump, stages
 from tests.runs import RunBuilder, build, series
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from ciwm.records.opmap_diff import MapDiff
 
 LABELS = ("h100", "a100")
 SAME, SLOWER = 1.0, 1.08
@@ -242,6 +245,49 @@ def test_the_reports_of_the_jobs_become_one(tmp_path: Path) -> None:
     assert (report.exit_code, report.pull_request) == (1, 412)
     names = [stage.name for stage in report.stages]
     assert len(names) == len(set(names))
+
+
+def merged_maps(tmp_path: Path, *maps: MapDiff | None, code: int = 0, **changes: Any) -> BumpReport:
+    """The report on two devices whose speed is the same, with a map of each."""
+    artifacts = tmp_path / "artifacts"
+    for seed, (label, found) in enumerate(zip(LABELS, maps, strict=True)):
+        run = shard(label, SAME, seed)
+        report = told(label, run, map_diff=found, **changes)
+        written(artifacts / f"shard-{label}", run, report)
+    assert merge(tmp_path, "--from", str(artifacts)) == code
+    return read_record(tmp_path / "out" / "report.json", BumpReport)
+
+
+def test_what_the_map_of_one_device_lost_blocks_the_whole_and_says_where(tmp_path: Path) -> None:
+    gone = map_change(kind="fallback gone", sentence="aten::sort", lost=False, blocks=False)
+    report = merged_maps(tmp_path, map_diff(gone), map_diff(map_change(), gone), code=1)
+    assert report.map_diff is not None
+    told = [change.sentence for change in report.map_diff.changes]
+    assert told == ["aten::cumsum.out, 31 % of step time [a100]", "aten::sort"]
+    assert report.conclusion == "failure"
+    assert "1 new CPU fallback" in report.headline
+
+
+def test_what_the_policy_here_does_not_block_on_is_neutral(tmp_path: Path) -> None:
+    (tmp_path / "ciwm.toml").write_text("[gate]\nblock_on = ['regression']\n")
+    report = merged_maps(tmp_path, map_diff(map_change()), map_diff(map_change()))
+    assert report.conclusion == "neutral"
+
+
+def test_a_void_map_or_a_warning_of_one_device_is_no_success(tmp_path: Path) -> None:
+    fine = map_diff(map_change(lost=False, blocks=False))
+    void = fine.model_copy(update={"void": "base was mapped for npu, head for xpu"})
+    assert merged_maps(tmp_path / "void", fine, void).conclusion == "neutral"
+    warned = merged_maps(tmp_path / "warned", fine, fine, warnings=("base's key is misspelt",))
+    assert (warned.conclusion, warned.warnings) == ("neutral", ("base's key is misspelt",))
+    assert merged_maps(tmp_path / "fine", fine, fine).conclusion == "success"
+
+
+def test_a_map_that_could_not_be_made_on_a_device_fails_the_whole(tmp_path: Path) -> None:
+    broken = Stage(name="map", status="failed", duration_s=1, message="no compiler")
+    report = merged_maps(tmp_path, None, None, code=4, stages=(*stages()[2:], broken))
+    assert report.conclusion == "failure"
+    assert [stage.message for stage in report.stages if stage.name == "map"] == ["no compiler"]
 
 
 def test_a_device_whose_head_does_not_build_fails_alone(tmp_path: Path) -> None:
