@@ -12,6 +12,8 @@ def replacing(call: Dispatched) -> Any:
     from torch.utils._python_dispatch import TorchDispatchMode
 
     class Mode(TorchDispatchMode):  # type: ignore[misc]  # torch is not typed here
+        supports_higher_order_operators = True  # flex_attention is one
+
         @classmethod
         def ignore_compile_internals(cls) -> bool:
             """A mode without this turns torch.compile off for good."""

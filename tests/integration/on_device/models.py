@@ -74,6 +74,25 @@ def build():
     return {"model": Mixture(), "inputs": (torch.randn(8, 16),)}
 """
 
+# an operator that is called with functions, which torch does not pass to every dispatch mode
+FLEX = """
+import torch
+from torch import nn
+from torch.nn.attention.flex_attention import flex_attention
+
+class Attends(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(8, 8)
+
+    def forward(self, x):
+        x = self.inner(x)
+        return flex_attention(x, x, x)
+
+def build():
+    return {"model": Attends(), "inputs": (torch.randn(1, 2, 16, 8),)}
+"""
+
 # a model that writes tokens, greedily, without a cache
 WRITER = """
 import torch

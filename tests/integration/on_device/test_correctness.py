@@ -11,7 +11,7 @@ from ciwm.opmap.correctness import sweep_of, workload_correctness
 from ciwm.opmap.observe import Observed, observe
 from ciwm.opmap.subjects import INTERPRETER
 from ciwm.records.opmap_correctness import FAILED
-from tests.integration.on_device.models import STEP, WRITER
+from tests.integration.on_device.models import FLEX, STEP, WRITER
 from tests.toy_backend.site import OPTIONS, cpu_site, lines, subject, toy_site, toy_variables
 
 if TYPE_CHECKING:
@@ -149,6 +149,13 @@ def test_a_right_device_writes_the_same_tokens(tmp_path: Path) -> None:
     assert checks["tokens"]["verdict"] == "strict"
     assert checks["tokens"]["compared"] == 14  # two rows of three given and four written
     assert checks["outputs"]["verdict"] == "strict"
+
+
+def test_a_higher_order_operator_is_run_through(tmp_path: Path) -> None:
+    site, options = cpu_site(tmp_path), {"device": "cpu"}
+    observed = observe("correctness", subject(tmp_path, FLEX, "prefill"), site, options)
+    assert observed.problem is None
+    assert [line["verdict"] for line in lines(observed, "model")] == ["strict"]
 
 
 def test_without_a_kernel_and_without_a_fallback_the_device_is_in_error(tmp_path: Path) -> None:
