@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator, List, Set
+from typing import Any, Dict, Iterator, List, Set, Tuple
 
+from .dispatched import replacing
 from .formulas import computes, teach
 
 
@@ -67,40 +68,21 @@ def saved_bytes(excluded: Set[Any]) -> Iterator[List[int]]:
         yield total
 
 
-def counting(parameters: Set[Any]) -> Any:
-    """A dispatch mode whose `tally` counts; `parameters` are storages that are read once.
-
-    It leaves torch.compile alone: an ordinary mode makes a compiled function eager for ever.
-    """
-    from torch.utils._python_dispatch import TorchDispatchMode
-
+def counting(tally: Tally) -> Any:
+    """A context in which `tally` counts every operator that computes, with its result."""
     teach()
 
-    class _Mode(TorchDispatchMode):  # type: ignore[misc]
-        supports_higher_order_operators = True  # flex_attention is one
+    def call(op: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Any:
+        result = op(*args, **kwargs)
+        if not _is_view(op):
+            tally.count(op, args, kwargs, result)
+        return result
 
-        def __init__(self, tally: Tally) -> None:
-            super().__init__()
-            self.tally = tally
-
-        @classmethod
-        def ignore_compile_internals(cls) -> bool:
-            return True
-
-        def __torch_dispatch__(
-            self, op: Any, types: Any, args: Any = (), kwargs: Any = None
-        ) -> Any:
-            kwargs = kwargs or {}
-            result = op(*args, **kwargs)
-            if not _is_view(op):
-                self.tally.count(op, args, kwargs, result)
-            return result
-
-    return _Mode(Tally(parameters))
+    return replacing(call)
 
 
 class Tally:
-    """What was counted; `used_bytes` are the parameters that were read, each once."""
+    """What was counted; `used_bytes` are those of `parameters` (storages) that were read, once."""
 
     def __init__(self, parameters: Set[Any]) -> None:
         self.flops = 0

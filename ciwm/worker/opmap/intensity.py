@@ -44,16 +44,16 @@ def _figures(job: Mapping[str, Any]) -> Dict[str, Any]:
 
 def _inference(built: Built, phase: Optional[str]) -> Dict[str, Any]:
     built.model.eval()
-    mode = _counter(built)
+    tally = _tally(built)
     ((_name, run),) = parts(built, phase)
-    with mode:
+    with counting(tally):
         outputs = run()
     kept, of_tokens = cache_bytes(getattr(outputs, "past_key_values", None))
     tokens = _tokens(built)
-    least = mode.tally.used_bytes + _bytes((built.args, built.kwargs)) + _bytes(outputs) + kept
+    least = tally.used_bytes + _bytes((built.args, built.kwargs)) + _bytes(outputs) + kept
     return {
-        **_common(built, mode.tally, least),
-        "activations_bytes": mode.tally.largest_bytes,
+        **_common(built, tally, least),
+        "activations_bytes": tally.largest_bytes,
         "kv_bytes_per_token": of_tokens / tokens if of_tokens and tokens else None,
         "kv_bytes": kept,
     }
@@ -76,23 +76,23 @@ def _decoding(built: Built) -> Dict[str, Any]:
     if cache is None:
         raise Problem("invalid", "the model returned no past_key_values: no decode step to count")
     read, of_tokens = cache_bytes(cache)
-    mode = _counter(built)
-    with torch.no_grad(), mode:
+    tally = _tally(built)
+    with torch.no_grad(), counting(tally):
         outputs = built.model(input_ids=tokens[:, -1:], past_key_values=cache, use_cache=True)
-    least = mode.tally.used_bytes + read + _bytes(getattr(outputs, "logits", None))
+    least = tally.used_bytes + read + _bytes(getattr(outputs, "logits", None))
     return {
-        **_common(built, mode.tally, least),
-        "activations_bytes": mode.tally.largest_bytes,
+        **_common(built, tally, least),
+        "activations_bytes": tally.largest_bytes,
         "kv_bytes_per_token": of_tokens / tokens.numel() if of_tokens else None,
         "kv_bytes": read,
     }
 
 
 def _training(built: Built, phase: Optional[str]) -> Dict[str, Any]:
-    mode = _counter(built)
+    tally = _tally(built)
     steps = dict(parts(built, phase))
     own = {storage_key(one) for one in built.model.parameters()}
-    with mode:
+    with counting(tally):
         with saved_bytes(own) as saved:
             steps["forward"]()
         steps["backward"]()
@@ -104,7 +104,7 @@ def _training(built: Built, phase: Optional[str]) -> Dict[str, Any]:
     parameters = _parameter_bytes(built)
     least = 2 * parameters + 2 * state + _bytes((built.args, built.kwargs))
     return {
-        **_common(built, mode.tally, least),
+        **_common(built, tally, least),
         "grads_bytes": gradients,
         "optimizer_bytes": state,
         "activations_bytes": saved[0],
@@ -121,8 +121,8 @@ def _common(built: Built, tally: Tally, least: float) -> Dict[str, Any]:
     }
 
 
-def _counter(built: Built) -> Any:
-    return counting({storage_key(one) for one in built.model.parameters()})
+def _tally(built: Built) -> Tally:
+    return Tally({storage_key(one) for one in built.model.parameters()})
 
 
 def _parameter_bytes(built: Built) -> int:
