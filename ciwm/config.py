@@ -126,7 +126,7 @@ class WorkloadConfig(Section):
     launcher: str = ""
     """What starts each launch on a node: "srun -N1 --gres=gpu:{devices}"; also {workload}."""
     communication_share: bool = False
-    """true: a launch more a side is profiled for the share of a step that is communication."""
+    """true: a launch more a side (--factor: combination) is profiled for communication's share."""
     imports_build: bool = True
     """false: its process only starts the build's programs, and loads nothing of it itself."""
 

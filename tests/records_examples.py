@@ -34,12 +34,19 @@ from ciwm.records import (
 )
 from ciwm.records.closing import Closing
 from ciwm.records.coverage import Coverage, SideCoverage, UncoveredLines
-from ciwm.records.factorial import FactorialLaunch, Part, SeriesAttribution
+from ciwm.records.factorial import (
+    FactorialLaunch,
+    FactorialProfile,
+    FactorialShare,
+    Part,
+    SeriesAttribution,
+)
 from ciwm.records.pipeline import PipelineFigures, StageFigures, WorkflowFigures
 from ciwm.records.probe import ProbeFigure, Probes, Sick
 from ciwm.records.ranks import (
     CollectiveSeries,
     CommunicationProfile,
+    CommunicationShare,
     RankCommunication,
     RankSamples,
     ScalingGroup,
@@ -827,6 +834,17 @@ def factorial_run() -> FactorialRun:
             FactorialLaunch(cell=cell, launch=launch(number, side="head", values=(0.0125,)))
             for number, cell in enumerate(cells)
         ),
+        communication=(
+            FactorialProfile(
+                cell="both",
+                profile=CommunicationProfile(
+                    series="train-8",
+                    workload="train-8",
+                    side="head",
+                    problem="the budget was spent",
+                ),
+            ),
+        ),
         complete=False,
         stopped_because="the budget of 60 s is spent",
     )
@@ -854,6 +872,22 @@ def attribution() -> Attribution:
         factors=("upstream", "patches"),
         interval_method="95 % Student interval of the trimmed mean of the contrasts",
         series=(found,),
+        communication=(
+            FactorialShare(
+                cell="first",
+                share=CommunicationShare(
+                    series="train-8",
+                    side="head",
+                    ranks=2,
+                    slowest_rank=1,
+                    exposed_pct=5.0,
+                    total_pct=25.0,
+                    most_exposed_pct=12.0,
+                    most_total_pct=30.0,
+                    step_s=0.25,
+                ),
+            ),
+        ),
         problems=("the run is not complete: the budget of 60 s is spent",),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Protocol
 
+from ciwm.bench.communication import LocalProfiler
 from ciwm.bench.host import measured_host
 from ciwm.bench.local_engine import LocalEngine
 from ciwm.bench.probes import refuse_sick
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from ciwm.bench.block import BlockRunner
+    from ciwm.bench.communication import Profiler
     from ciwm.bench.engine import Engine
     from ciwm.bench.saved_request import SavedRequest
     from ciwm.bench.schedule import Schedule
@@ -35,6 +37,9 @@ class Place(Protocol):
     def engine(self, runner: BlockRunner, schedule: Schedule, asked: SavedRequest) -> Engine:
         """What runs the blocks of one run there."""
 
+    def profiler(self, runner: BlockRunner, asked: SavedRequest) -> Profiler:
+        """What makes the profiled launches of one run there, once its blocks are over."""
+
 
 class ThisMachine:
     """The machine that ciwm runs on."""
@@ -51,6 +56,10 @@ class ThisMachine:
     def engine(self, runner: BlockRunner, schedule: Schedule, asked: SavedRequest) -> Engine:
         """Its cards."""
         return LocalEngine(runner, schedule, asked.config.bench.blocks_at_once)
+
+    def profiler(self, runner: BlockRunner, _asked: SavedRequest) -> Profiler:
+        """Its cards again."""
+        return LocalProfiler(runner.site, runner.host, runner.lock, runner.stop, runner.say)
 
 
 @contextlib.contextmanager

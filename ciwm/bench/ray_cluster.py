@@ -1,33 +1,32 @@
-"""A Ray cluster: which nodes of it blocks may run on, and the connection to it."""
+"""A Ray cluster: which nodes of it launches may run on, and which one is next."""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import signal
-import socket
-import threading
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import ciwm
+from ciwm.bench.ray_client import connected, last_line
+from ciwm.bench.ray_parcel import packed
 from ciwm.errors import EnvironmentFailure
 from ciwm.records import Environment
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    import threading
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from ciwm.bench.block import BlockRunner
+    from ciwm.bench.communication import Profiler
     from ciwm.bench.engine import Engine
     from ciwm.bench.saved_request import SavedRequest
     from ciwm.bench.schedule import Schedule
-    from ciwm.config import BenchConfig
+    from ciwm.config import BenchConfig, WorkloadConfig
     from ciwm.config_bench import RayConfig
     from ciwm.records import BuildRecord
 
 CENSUS_S = 120.0  # for every node to say what it is
-CONNECT_S = 10.0
 INSTALL = "install ciwm[ray] of the same version into the Python of every node"
 
 
@@ -40,11 +39,16 @@ class Node:
     places: int
     gpus: int
     used: int = 0
+    has_builds: bool = False
 
     @property
     def free(self) -> int:
         """Devices that no block of ours is on; a node without GPUs counts as one."""
         return self.places - self.used
+
+    def devices(self, workload: WorkloadConfig) -> int:
+        """How many of its places a launch takes; a node without GPUs has one."""
+        return workload.devices if self.gpus else 1
 
 
 @dataclass
@@ -56,6 +60,7 @@ class Cluster:
     nodes: list[Node]
     host: Environment
     say: Callable[[str], None]
+    _parcel: Any = None
 
     def refuse_sick(
         self, _head: BuildRecord, _stop: threading.Event, say: Callable[[str], None]
@@ -68,6 +73,35 @@ class Cluster:
         from ciwm.bench.ray_engine import RayEngine  # noqa: PLC0415  it needs this module
 
         return RayEngine(self, runner, schedule, asked)
+
+    def profiler(self, runner: BlockRunner, asked: SavedRequest) -> Profiler:
+        """What makes the profiled launches of one run on the nodes, once its blocks are over."""
+        from ciwm.bench.ray_profiler import RayProfiler  # noqa: PLC0415  it needs this module
+
+        return RayProfiler(self, runner, asked)
+
+    def parcel(self, asked: SavedRequest) -> Any:
+        """What every task of the one run of this connection is given: packed and put once."""
+        if self._parcel is None:
+            self._parcel = self.ray.put(packed(asked))
+        return self._parcel
+
+    def node_for(self, workload: WorkloadConfig, tried: Collection[str] = ()) -> Node | None:
+        """The node with the most room for a launch; of equal ones, one that has built the sides.
+
+        One that was tried comes last: a node that dies counts as alive for some time.
+        """
+        able = [node for node in self.nodes if node.free >= node.devices(workload)]
+        return max(able, key=lambda n: (n.id not in tried, n.free, n.has_builds), default=None)
+
+    def leave_out(self, node: Node) -> None:
+        """Send a node nothing more."""
+        self.nodes = [each for each in self.nodes if each.id != node.id]
+
+    def leave_out_dead(self) -> None:
+        """Send nothing more to nodes that are gone."""
+        alive = {each["NodeID"] for each in self.ray.nodes() if each["Alive"]}
+        self.nodes = [each for each in self.nodes if each.id in alive]
 
     def on_node(self, node: Node, gpus: float) -> dict[str, Any]:
         """Options that pin a task to a node, with its accelerators; Ray does not run it again."""
@@ -90,55 +124,13 @@ def cluster(bench: BenchConfig, say: Callable[[str], None]) -> Iterator[Cluster]
 
     Raises EnvironmentFailure without Ray, without a cluster, and without a node to use.
     """
-    ray = _connected(bench.ray.address)
+    ray = connected(bench.ray.address)
     try:
         found = Cluster(ray, bench.ray, _candidates(ray, bench.ray), _NOBODY, say)
         _keep_the_commonest_kind(found)
         yield found
     finally:
         ray.shutdown()
-
-
-def _connected(address: str) -> Any:
-    try:
-        import ray  # noqa: PLC0415  an extra
-    except ImportError as error:
-        raise EnvironmentFailure(
-            'engine = "ray" needs Ray, which is not installed', "pip install 'ciwm[ray]'"
-        ) from error
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else it warns at each task
-    try:
-        _refuse_silence(address)
-        with _our_signals():
-            ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-    except (OSError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
-        words = " ".join(str(error).split())[:200]
-        raise EnvironmentFailure(
-            f"cannot reach the Ray cluster {address!r}: {words}",
-            "start one (ray start --head), or name it: [bench] ray.address",
-        ) from error
-    return ray
-
-
-def _refuse_silence(address: str) -> None:
-    """Raise OSError where nobody listens at HOST:PORT; Ray would try for minutes."""
-    host, _, port = address.rpartition("://")[2].rpartition(":")
-    if host and port.isdigit():
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
-
-
-@contextlib.contextmanager
-def _our_signals() -> Iterator[None]:
-    """Ray takes SIGTERM for itself; ours stops a run so that nothing is lost."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
 
 
 def _candidates(ray: Any, config: RayConfig) -> list[Node]:
@@ -203,17 +195,13 @@ def _answer(found: Cluster, node: Node, ref: Any) -> Environment | None:
     try:
         answer = found.ray.get(ref)
     except found.ray.exceptions.RayError as error:
-        why = _last_line(str(error).splitlines())
+        why = last_line(error)
     else:
         if answer["version"] == ciwm.__version__ and "environment" in answer:
             return Environment.model_validate_json(answer["environment"])
         why = answer.get("error") or f"it has ciwm {answer['version']}, here is {ciwm.__version__}"
     found.say(f"node {node.name} is left out: {why}")
     return None
-
-
-def _last_line(lines: Sequence[str]) -> str:
-    return next((line.strip() for line in reversed(lines) if line.strip()), "no message")
 
 
 _NOBODY = Environment(cpu_model="", cpu_count=0, memory_bytes=0, architecture="", os="", kernel="")

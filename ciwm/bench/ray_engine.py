@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from ciwm.bench.block import describe
 from ciwm.bench.engine import Finished
-from ciwm.bench.ray_node import Errand, Parcel, run_block
-from ciwm.errors import DeviceError, EnvironmentFailure, GitError
-from ciwm.git import Repository
+from ciwm.bench.ray_client import CANCEL_S, POLL_S, next_said, send, write_files
+from ciwm.bench.ray_node import run_block
+from ciwm.bench.ray_parcel import Errand
+from ciwm.errors import DeviceError
 from ciwm.launch.files import make_folder, write_atomically
 from ciwm.launch.worker_process import RESULT
-from ciwm.proc import GRACE_S
 from ciwm.records import SIDES, Launch
 
 if TYPE_CHECKING:
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from ciwm.bench.saved_request import SavedRequest
     from ciwm.bench.schedule import Schedule
     from ciwm.records.run import ExitReason
-
-POLL_S = 0.2  # how often `stop` is looked at
-CANCEL_S = 3 * GRACE_S  # for a cancelled block to end its launch; then its process is killed
 
 
 @dataclass
@@ -60,8 +57,7 @@ class RayEngine:
         self._rules = asked.config.gate.void
         self._limit = asked.config.bench.blocks_at_once
         self._spared = asked.config.bench.ray.lost_blocks
-        self._parcel = self._ray.put(_parcel(asked))
-        self._task = self._ray.remote(run_block)
+        self._parcel = cluster.parcel(asked)
         self._running: dict[Any, _Running] = {}
         self._stranded: Finished | None = None  # a block for which no node is left
 
@@ -92,9 +88,8 @@ class RayEngine:
             finished.error = DeviceError("no node of the Ray cluster is left for its blocks")
             self._stranded = finished
             return
-        devices = self._devices(task.turn.workload, node)
-        options = self._cluster.on_node(node, devices if node.gpus else 0)
-        stream = self._task.options(num_returns="streaming", **options).remote(self._parcel, errand)
+        devices = node.devices(self._runner.workloads[task.turn.workload])
+        stream = send(self._cluster, run_block, node, self._parcel, errand, devices=devices)
         node.used += devices
         self._running[stream] = _Running(finished, errand, node, devices, stream)
 
@@ -128,12 +123,7 @@ class RayEngine:
             self._ray.cancel(stream, force=force)
 
     def _node_for(self, workload: str) -> Node | None:
-        able = [n for n in self._cluster.nodes if n.free >= self._devices(workload, n)]
-        return max(able, key=lambda node: node.free, default=None)
-
-    def _devices(self, workload: str, node: Node) -> int:
-        """How many of a node's places a block takes; a node without GPUs has one."""
-        return self._runner.workloads[workload].devices if node.gpus else 1
+        return self._cluster.node_for(self._runner.workloads[workload])
 
     def _over(self, stream: Any) -> Finished:
         one = self._running.pop(stream)
@@ -144,45 +134,30 @@ class RayEngine:
 
     def _take_next(self, one: _Running) -> bool:
         """Take the next thing a block says; whether that was its last word."""
-        failures = self._ray.exceptions
-        try:
-            said = self._ray.get(next(one.stream))
-        except StopIteration:
-            return True
-        except failures.TaskCancelledError:
-            self._unfinished(one, "interrupted", "the run was stopped during this launch")
-            return True
-        except failures.RayTaskError as error:
-            self._refused(one, {"message": _last(error), "hint": ""})
-            return True
-        except failures.RayError as error:
-            self._lost(one, error)
-            return True
-        return self._heard(one, said)
-
-    def _heard(self, one: _Running, said: dict[str, Any]) -> bool:
-        now = time.monotonic()
+        said, now = next_said(self._ray, one.stream), time.monotonic()
         if said["kind"] == "ready":
             one.ready, one.since = True, now
+            one.node.has_builds = True
             one.finished.waited_s += said["took_s"]  # a build is not of the launches' budget
         elif said["kind"] == "launch":
             self._keep(one, said)
             one.since = now
         elif said["kind"] == "over":
             one.finished.waited_s += said["waited_s"]
-        else:
+        elif said["kind"] == "cancelled":
+            self._unfinished(one, "interrupted", "the run was stopped during this launch")
+        elif said["kind"] == "lost":
+            self._lost(one, said["message"])
+        elif said["kind"] == "error":
             self._refused(one, said)
-        return False
+        return bool(said["last"])
 
     def _keep(self, one: _Running, said: dict[str, Any]) -> None:
         """Write a launch and its files down, as if it had run here."""
         launch = Launch.model_validate_json(said["launch"])
         launch = launch.model_copy(update={"node": one.node.name})
         folder = self._runner.site.directory / Path(launch.log).parent
-        make_folder(folder)
-        for name, data in said["files"].items():
-            if name != RESULT:
-                (folder / Path(name).name).write_bytes(data)
+        write_files(folder, said["files"])
         write_atomically(folder / RESULT, launch.model_dump_json() + "\n")
         one.finished.launches.append(launch)
         workload = self._runner.workloads[launch.workload]
@@ -192,25 +167,20 @@ class RayEngine:
         """A node that cannot build, or whose card is held by others, gets no more blocks."""
         why = said["message"] + (f" ({said['hint']})" if said["hint"] else "")
         self._runner.say(f"node {one.node.name} gets no more blocks: {why}")
-        self._leave_out(one.node)
+        self._cluster.leave_out(one.node)
         if not self._cluster.nodes:
             one.finished.error = DeviceError(f"no node is left; the last one: {why}")
 
-    def _lost(self, one: _Running, error: Exception) -> None:
+    def _lost(self, one: _Running, why: str) -> None:
         """A node, or our process there, died: its launch is lost, the block is drawn anew."""
-        self._runner.say(f"node {one.node.name} was lost during a block: {_last(error)}")
+        self._runner.say(f"node {one.node.name} was lost during a block: {why}")
         self._unfinished(one, "lost", f"node {one.node.name} was lost during this launch")
-        alive = {each["NodeID"] for each in self._ray.nodes() if each["Alive"]}
-        for node in [n for n in self._cluster.nodes if n.id not in alive]:
-            self._leave_out(node)
+        self._cluster.leave_out_dead()
         self._spared -= 1
         if self._spared < 0:
             one.finished.error = DeviceError(
                 "more blocks were lost with their nodes than [bench] ray.lost_blocks allows"
             )
-
-    def _leave_out(self, node: Node) -> None:
-        self._cluster.nodes = [each for each in self._cluster.nodes if each.id != node.id]
 
     def _unfinished(self, one: _Running, ended: ExitReason, why: str) -> None:
         """The record of the launch that was under way, if one was."""
@@ -238,33 +208,3 @@ class RayEngine:
         (folder / "log.txt").touch()
         write_atomically(folder / RESULT, launch.model_dump_json() + "\n")
         one.finished.launches.append(launch)
-
-
-def _parcel(asked: SavedRequest) -> Parcel:
-    """The commits, with their history, and what to do with them."""
-    repository = Repository.open(Path(asked.repository))
-    shas = {asked.base.revision.sha, asked.head.revision.sha, asked.workloads_from.sha}
-    try:
-        wanted = "".join(f"{sha}\n" for sha in sorted(shas)).encode()
-        pack = repository.run("pack-objects", "--revs", "--stdout", "-q", stdin=wanted).stdout
-    except GitError as error:
-        raise EnvironmentFailure(
-            f"the commits cannot be sent to the nodes: {error.message}",
-            "a partial clone lacks objects: git fetch --refetch --filter=blob:limit=1g",
-        ) from error
-    shallow = repository.common_directory / "shallow"
-    return Parcel(
-        repository=asked.repository,
-        pack=pack,
-        shallow=shallow.read_text() if shallow.is_file() else "",
-        settings=asked.settings,
-        only=asked.only,
-        base=asked.base.revision.model_dump(),
-        head=asked.head.revision.model_dump(),
-        workloads_from=asked.workloads_from.model_dump(),
-    )
-
-
-def _last(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1][:300] if lines else type(error).__name__

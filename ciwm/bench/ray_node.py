@@ -1,4 +1,4 @@
-"""What runs on a node of a Ray cluster: it builds both sides once, and runs blocks of launches.
+"""What runs on a node of a Ray cluster: both sides are built once; blocks, and profiled launches.
 
 These functions are called by Ray, in a process of its own on the node, where ciwm is installed.
 What they hand back is plain data, so that a failure here is a line there.
@@ -6,83 +6,40 @@ What they hand back is plain data, so that a failure here is a line there.
 
 from __future__ import annotations
 
-import hashlib
+import contextlib
 import os
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ciwm
 from ciwm.bench.block import BlockRunner
+from ciwm.bench.communication import LocalProfiler
 from ciwm.bench.engine import Finished, Task
 from ciwm.bench.host import measured_host
 from ciwm.bench.plan import selected
+from ciwm.bench.ray_parcel import unpacked
 from ciwm.config import Config
 from ciwm.devices import describe_host
 from ciwm.errors import BuildError, CiwmError, DeviceError
-from ciwm.git import Repository
 from ciwm.launch.builds import build, release_builds
-from ciwm.launch.cache import cache_root
+from ciwm.launch.communication import profile_order
 from ciwm.launch.flock import Flock
 from ciwm.launch.worker_job import Site
 from ciwm.launch.workloads import WorkloadSource
-from ciwm.policy.conditions import void_reasons
-from ciwm.records import SIDES, Revision
+from ciwm.records import SIDES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from ciwm.bench.schedule import Turn
-    from ciwm.gate_config import VoidConfig
-    from ciwm.records import BuildRecord, Launch, Side
+    from ciwm.bench.ray_parcel import Errand, Parcel, ProfileErrand
+    from ciwm.git import Repository
+    from ciwm.records import BuildRecord, Side
 
 KEPT_BYTES = 4 * 2**20  # of each file of a launch: the end of a long log says why it failed
 SEEN_BY_RAY = "CUDA_VISIBLE_DEVICES"
-
-
-@dataclass(frozen=True)
-class Parcel:
-    """What every node needs of a run: the commits with their history, what to build and to run."""
-
-    repository: str
-    pack: bytes
-    shallow: str
-    settings: dict[str, Any]
-    only: tuple[str, ...]
-    base: dict[str, Any]
-    head: dict[str, Any]
-    workloads_from: dict[str, Any]
-
-    def revision(self, what: str) -> Revision:
-        """The revision of a side, or that of the workloads' files."""
-        return Revision.model_validate(getattr(self, what))
-
-
-@dataclass(frozen=True)
-class Errand:
-    """One block for a node: its place in the plan, what is known, and how long it may take."""
-
-    turn: Turn
-    first: int
-    left_s: float
-    built: tuple[Side, ...]
-    outcomes: frozenset[tuple[str, Side]]
-    rules: VoidConfig
-
-    def is_built(self, side: Side) -> bool:
-        """Whether a side has a build that can be launched."""
-        return side in self.built
-
-    def has_outcome(self, workload: str, side: Side) -> bool:
-        """Whether some launch already showed whether a side runs."""
-        return (workload, side) in self.outcomes
-
-    def void_reasons(self, block: Sequence[Launch]) -> tuple[str, ...]:
-        """For each launch what made it void, so that its whole block will not count."""
-        return void_reasons(block, self.rules)
 
 
 def census() -> dict[str, Any]:
@@ -99,8 +56,21 @@ def run_block(parcel: Parcel, errand: Errand) -> Iterator[dict[str, Any]]:
 
     Or an `error`, with what it means for the node.
     """
+    yield from _told(_block(parcel, errand))
+
+
+def run_profile(parcel: Parcel, errand: ProfileErrand) -> Iterator[dict[str, Any]]:
+    """One profiled launch: `begun`, `ready` once it is built, then its `profiles` with its files.
+
+    Or an `error`, with what it means for the node.
+    """
+    yield from _told(_profile(parcel, errand))
+
+
+def _told(work: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What the work says, and what kept it from being done."""
     try:
-        yield from _run_block(parcel, errand)
+        yield from work
     except CiwmError as error:
         kind = "card" if isinstance(error, DeviceError) else "node"
         yield {"kind": "error", "what": kind, "message": error.message, "hint": error.hint}
@@ -108,37 +78,58 @@ def run_block(parcel: Parcel, errand: Errand) -> Iterator[dict[str, Any]]:
         release_builds()
 
 
-def _run_block(parcel: Parcel, errand: Errand) -> Iterator[dict[str, Any]]:
+def _block(parcel: Parcel, errand: Errand) -> Iterator[dict[str, Any]]:
+    with _ready(parcel, errand.turn.workload, errand.built) as (runner, took_s):
+        yield {"kind": "ready", "took_s": took_s}
+        block = Finished(Task(errand.turn, errand.first, time.monotonic() + errand.left_s))
+        cards = runner.host.accelerators[: runner.workloads[errand.turn.workload].devices]
+        for launch in runner.run(block, errand, cards):
+            files = _files(runner.site.directory / Path(launch.log).parent)
+            yield {"kind": "launch", "launch": launch.model_dump_json(), "files": files}
+    yield {"kind": "over", "waited_s": block.waited_s}
+
+
+def _profile(parcel: Parcel, errand: ProfileErrand) -> Iterator[dict[str, Any]]:
+    yield {"kind": "begun"}
+    with _ready(parcel, errand.workload, errand.built) as (at, took_s):
+        yield {"kind": "ready", "took_s": took_s}
+        order = profile_order(at.workloads[errand.workload], errand.side)
+        here = LocalProfiler(at.site, at.host, at.lock, at.stop, at.say)
+        done = here.profile(order, time.monotonic() + errand.left_s)
+        said = [one.model_dump_json() for one in done.found]
+        files = _files(at.site.directory / order.folder)
+        yield {"kind": "profiles", "profiles": said, "files": files}
+
+
+@contextlib.contextmanager
+def _ready(parcel: Parcel, name: str, built: Sequence[Side]) -> Iterator[tuple[BlockRunner, float]]:
+    """Both sides built, a workload's files beside them, a folder for launches; what builds took."""
     config = Config.model_validate(parcel.settings)
-    repository = _repository(parcel)
+    repository = unpacked(parcel)
     began = time.monotonic()
-    builds = _builds(parcel, repository, config, errand.built)
-    yield {"kind": "ready", "took_s": time.monotonic() - began}
+    builds = _builds(parcel, repository, config, built)
+    took_s = time.monotonic() - began
     workloads = {one.id: one for one in selected(config, parcel.only)}
     with tempfile.TemporaryDirectory(prefix="ciwm-block-") as folder:
         site = _site(Path(folder), parcel, repository, builds)
         source = WorkloadSource(repository, parcel.revision("workloads_from"))
-        for side in errand.built:
-            source.materialise(source.files(workloads[errand.turn.workload]), site.sources[side])
+        for side in built:
+            source.materialise(source.files(workloads[name]), site.sources[side])
         lock = Flock(Path(folder) / ".lock")
         lock.take(timeout_s=0)
-        host = measured_host(config, builds[errand.built[-1]].python, _unheard)
         runner = BlockRunner(
             site=site,
             workloads=workloads,
-            host=host,
+            host=measured_host(config, builds[built[-1]].python, _unheard),
             lock=lock,
             bench=config.bench,
             stop=threading.Event(),
             say=_unheard,
         )
-        block = Finished(Task(errand.turn, errand.first, time.monotonic() + errand.left_s))
-        cards = host.accelerators[: workloads[errand.turn.workload].devices]
-        for launch in runner.run(block, errand, cards):
-            files = _files(site.directory / Path(launch.log).parent)
-            yield {"kind": "launch", "launch": launch.model_dump_json(), "files": files}
-        lock.release()
-    yield {"kind": "over", "waited_s": block.waited_s}
+        try:
+            yield runner, took_s
+        finally:
+            lock.release()
 
 
 def _unheard(_line: str) -> None:
@@ -172,38 +163,10 @@ def _site(
     )
 
 
-def _repository(parcel: Parcel) -> Repository:
-    """The commits of the parcel in a repository of this node's cache, shared by its blocks."""
-    name = hashlib.sha256(parcel.repository.encode()).hexdigest()[:20]
-    path = cache_root() / "ray" / f"{name}.git"
-    path.parent.mkdir(exist_ok=True)
-    lock = Flock(path.with_suffix(".lock"))
-    lock.take()
-    try:
-        path.mkdir(exist_ok=True)
-        repository = Repository(path)
-        repository.run("init", "-q", "--bare")
-        shas = {parcel.revision(what).sha for what in ("base", "head", "workloads_from")}
-        if any(not _has(repository, sha) for sha in shas):
-            (path / "shallow").write_text(parcel.shallow)
-            repository.run("index-pack", "--stdin", stdin=parcel.pack)
-            for sha in shas:
-                repository.run("update-ref", f"refs/ciwm/{sha}", sha)
-        return repository
-    finally:
-        lock.release()
-
-
-def _has(repository: Repository, sha: str) -> bool:
-    return (
-        repository.run("rev-parse", "-q", "--verify", f"refs/ciwm/{sha}", check=False).status == 0
-    )
-
-
 def _files(folder: Path) -> dict[str, bytes]:
-    """The files of a launch, the end of those that are too long."""
+    """The files of a launch that was begun, the end of those that are too long."""
     found = {}
-    for path in sorted(folder.iterdir()):
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         if path.is_file():
             with path.open("rb") as file:
                 file.seek(max(path.stat().st_size - KEPT_BYTES, 0))

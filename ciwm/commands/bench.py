@@ -36,8 +36,10 @@ tensor that must be finite, or a mapping with the metrics it reports itself. Wor
 CUDA stream of its own must be joined to the current stream. The worker itself measures `step_time`,
 and once a launch, where declared in metrics, `first_step_time` (cold), `compile_time` (of
 torch.compile), `peak_device_memory` (of torch's allocator) and `peak_rss`. With `devices` above 1
-torchrun starts a rank a device, and a step takes as long as its slowest rank. `collective = {...}`
-instead of `python` times torch.distributed's own operations: docs/devices.md.
+torchrun starts a rank a device, and a step takes as long as its slowest rank. With
+`communication_share = true` a launch more a side (with --factor: a combination) is profiled, not
+timed, for the share of a step that is communication. `collective = {...}` instead of `python`
+times torch.distributed's own operations: docs/devices.md.
 
 A workload `command = "..."` is run by `sh -ec` in the folder of the workloads' files. {out} is the
 JSON file it writes: {"metric": number-or-list}, or {"samples": [{"metric": "...", "values": [...],

@@ -174,7 +174,7 @@ def new_directory() -> Path:
 
 def told(call: Call, run: Run, path: Path) -> int:
     """Show the run, or what it calibrates, and what comes next; the exit code."""
-    from ciwm.bench.measure import INTERRUPTED  # noqa: PLC0415
+    from ciwm.bench.comparison import INTERRUPTED  # noqa: PLC0415
     from ciwm.commands.bench_calibrate import told_calibration  # noqa: PLC0415
     from ciwm.errors import ENVIRONMENT, OK  # noqa: PLC0415
     from ciwm.errors import INTERRUPTED as EXIT_INTERRUPTED  # noqa: PLC0415

@@ -31,31 +31,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ProfileOrder(Order):
-    """A launch that is profiled: it has no place in a block."""
+    """A launch that is profiled: it has no place in a block; `who` is its side, or its build."""
+
+    who: str = ""
 
     @property
     def folder(self) -> str:
         """Where its files are, below the run's folder."""
-        return f"profiles/{self.workload.id}-{self.side}"
+        return f"profiles/{self.workload.id}-{self.who}"
 
 
-def profile(
-    workload: WorkloadConfig, side: Side, site: Site, limits: Limits
-) -> tuple[CommunicationProfile, ...]:
+def profile_order(workload: WorkloadConfig, side: Side, who: str = "") -> ProfileOrder:
+    """The profiled launch of a side; `who` names it where several builds are on one side."""
+    return ProfileOrder(
+        number=0, workload=workload, side=side, block=0, attempt=0, position=0, who=who or side
+    )
+
+
+def profile(order: ProfileOrder, site: Site, limits: Limits) -> tuple[CommunicationProfile, ...]:
     """One record a series; what keeps it from being measured is said there, and never an error."""
-    order = ProfileOrder(number=0, workload=workload, side=side, block=0, attempt=0, position=0)
     folder = site.directory / order.folder
     try:
         make_folder(folder)
         problem = _launched(order, site, limits, folder)
-        lines = [_lines(folder / name) for name in journal_names(workload.ranks)]
+        lines = [_lines(folder / name) for name in journal_names(order.workload.ranks)]
     except (OSError, LaunchError) as error:
-        return unprofiled(workload, side, shortened(str(error)))
-    return tuple(_profile(case.series, order, lines, problem) for case in cases(workload))
+        return unprofiled(order, shortened(str(error)))
+    return tuple(_profile(case.series, order, lines, problem) for case in cases(order.workload))
 
 
-def unprofiled(workload: WorkloadConfig, side: Side, why: str) -> tuple[CommunicationProfile, ...]:
-    """The records of a workload that was not profiled."""
+def unprofiled(order: ProfileOrder, why: str) -> tuple[CommunicationProfile, ...]:
+    """The records of a launch that was not made, or of which nothing came."""
+    workload, side = order.workload, order.side
     return tuple(
         CommunicationProfile(series=case.series, workload=workload.id, side=side, problem=why)
         for case in cases(workload)

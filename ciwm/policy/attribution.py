@@ -7,10 +7,11 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from ciwm.policy.conditions import RULES, void_reason, void_reasons
+from ciwm.policy.rank_figures import communication_share
 from ciwm.policy.scale import as_measured, signed
 from ciwm.policy.trials import measured
 from ciwm.policy.words import named, plain
-from ciwm.records.factorial import Attribution, Part, SeriesAttribution
+from ciwm.records.factorial import Attribution, FactorialShare, Part, SeriesAttribution
 from ciwm.stats.factorial import CELLS, split
 from ciwm.stats.launches import quantile, worse_log
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from ciwm.gate_config import VoidConfig
     from ciwm.records import Launch, Series
-    from ciwm.records.factorial import Cell, FactorialRun, Owner
+    from ciwm.records.factorial import Cell, FactorialProfile, FactorialRun, Owner
     from ciwm.stats.factorial import Effect, Split
 
     Block = Mapping[Cell, Launch]
@@ -40,8 +41,13 @@ def attribute(run: FactorialRun, rules: VoidConfig = RULES) -> Attribution:
         factors=run.factors,
         interval_method=INTERVAL_METHOD,
         series=tuple(_series(series, whole, run) for series in run.family),
+        communication=tuple(_share(one) for one in run.communication),
         problems=tuple(_problems(run, rules)),
     )
+
+
+def _share(one: FactorialProfile) -> FactorialShare:
+    return FactorialShare(cell=one.cell, share=communication_share(one.profile))
 
 
 def _blocks(run: FactorialRun) -> list[Block]:

@@ -8,6 +8,7 @@ from pydantic import AwareDatetime
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import Revision
+from ciwm.records.ranks import CommunicationProfile, CommunicationShare
 from ciwm.records.run import Arm, Better, Launch, Series
 
 Cell = Literal["neither", "first", "second", "both"]
@@ -19,6 +20,13 @@ class FactorialLaunch(Record):
 
     cell: Cell
     launch: Launch
+
+
+class FactorialProfile(Record):
+    """The communication of one series of one combination; its own `side` says as little."""
+
+    cell: Cell
+    profile: CommunicationProfile
 
 
 class FactorialRun(RecordFile):
@@ -35,6 +43,7 @@ class FactorialRun(RecordFile):
     workloads_from: Revision
     arms: dict[Cell, Arm]
     launches: tuple[FactorialLaunch, ...] = ()
+    communication: tuple[FactorialProfile, ...] = ()
     complete: bool
     stopped_because: str
 
@@ -66,11 +75,22 @@ class SeriesAttribution(Record):
     reason: str
 
 
+class FactorialShare(Record):
+    """How much of a step is communication in one combination."""
+
+    cell: Cell
+    share: CommunicationShare
+
+
 class Attribution(RecordFile):
-    """Every series' change, split into the first factor's, the second's and their interaction."""
+    """Every series' change, split into the first factor's, the second's and their interaction.
+
+    Shares of communication are shown and not split: each is that of one launch.
+    """
 
     run: str
     factors: tuple[str, str]
     interval_method: str
     series: tuple[SeriesAttribution, ...]
+    communication: tuple[FactorialShare, ...] = ()
     problems: tuple[str, ...] = ()

@@ -8,7 +8,7 @@ from ciwm.report.detail import folded, table, words
 from ciwm.report.figures import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from ciwm.records.ranks import CollectiveFigure, CommunicationShare, Pair, RankFigures
     from ciwm.report.detail import Detail
@@ -41,11 +41,15 @@ def rank_tables(figures: RankFigures | None) -> list[RankTable]:
 
 def rank_text(figures: RankFigures | None) -> Iterator[str]:
     """The tables for a terminal or a log."""
+    return map(table_text, rank_tables(figures))
+
+
+def table_text(one: RankTable) -> str:
+    """One table for a terminal or a log."""
     from tabulate import tabulate  # noqa: PLC0415  only where it is used
 
-    for one in rank_tables(figures):
-        body = tabulate(one.rows, headers=one.headings, tablefmt="simple", disable_numparse=True)
-        yield f"\n{one.title} ({one.note})\n{body}\n"
+    body = tabulate(one.rows, headers=one.headings, tablefmt="simple", disable_numparse=True)
+    return f"\n{one.title} ({one.note})\n{body}\n"
 
 
 def rank_markdown(figures: RankFigures | None, detail: Detail) -> str:
@@ -56,11 +60,13 @@ def rank_markdown(figures: RankFigures | None, detail: Detail) -> str:
     summary = "Several devices: " + ", ".join(one.title.lower() for one in tables)
     if not detail.items:
         return f"{summary}."
-    parts = []
-    for one in tables:
-        rows = [(words(first), *map(words, rest)) for first, *rest in one.rows]
-        parts += [f"**{one.title}** ({words(one.note)})", table(one.headings, rows)]
-    return folded(summary, *parts)
+    return folded(summary, *(part for one in tables for part in table_markdown(one)))
+
+
+def table_markdown(one: RankTable) -> tuple[str, str]:
+    """One table's title with its note, and the table."""
+    rows = [(words(first), *map(words, rest)) for first, *rest in one.rows]
+    return f"**{one.title}** ({words(one.note)})", table(one.headings, rows)
 
 
 def _cut(table: RankTable) -> RankTable:
@@ -123,14 +129,18 @@ def _imbalance(figures: RankFigures) -> RankTable:
 
 
 def _communication(figures: RankFigures) -> RankTable:
-    """A row a side: a profile is one launch, whose figures nobody judges."""
-    rows = tuple((one.series, one.side, *_shares(one)) for one in figures.communication)
-    headings = ("series", "side", "exposed", "in all", "slowest rank", "most of any rank")
+    return communication_table("side", ((one.side, one) for one in figures.communication))
+
+
+def communication_table(whose: str, shares: Iterable[tuple[str, CommunicationShare]]) -> RankTable:
+    """A row for each that has a share; it is that of one launch, whose figures nobody judges."""
+    rows = tuple((one.series, who, *_shares(one)) for who, one in shares)
+    headings = ("series", whose, "exposed", "in all", "slowest rank", "most of any rank")
     note = (
         "percent of that rank's profiled step in which a collective is under way, exposed: and "
         "nothing is computed; the slowest rank works longest by itself, others wait for it"
     )
-    return RankTable("Communication", headings, rows, note)
+    return _cut(RankTable("Communication", headings, rows, note))
 
 
 def _shares(one: CommunicationShare) -> tuple[str, ...]:

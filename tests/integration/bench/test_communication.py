@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from ciwm.bench.communication import NO_TIME, ON_NODES, Profiling
+from ciwm.bench.communication import NO_TIME, LocalProfiler, Profiling
 from ciwm.errors import ConfigError
-from ciwm.launch.communication import profile
+from ciwm.launch.communication import profile, profile_order
 from ciwm.launch.flock import Flock
 from ciwm.launch.worker_process import Limits
 from ciwm.policy.rank_figures import communication_share, rank_figures
@@ -81,7 +82,7 @@ def ranks(count: int, *how: str, **fields: Any) -> WorkloadConfig:
 
 def profiled(bed: Bed, one: WorkloadConfig) -> dict[str, CommunicationProfile]:
     limits = Limits(left_s=200, stop=threading.Event())
-    return {each.series: each for each in profile(one, "head", bed.site, limits)}
+    return {each.series: each for each in profile(profile_order(one, "head"), bed.site, limits)}
 
 
 def by_hand(bed: Bed, how: str, rank: int, steps: int) -> tuple[float, float]:
@@ -163,32 +164,33 @@ def test_a_rank_that_dies_is_named(bed: Bed) -> None:
 def test_a_budget_that_ends_while_it_is_profiled_is_not_called_a_hang(bed: Bed) -> None:
     limits = Limits(left_s=0.3, stop=threading.Event())  # torch takes longer to import
 
-    (one,) = profile(ranks(2, "after"), "head", bed.site, limits)
+    (one,) = profile(profile_order(ranks(2, "after"), "head"), bed.site, limits)
 
     assert one.problem == "the budget was spent during this launch"
 
 
-@pytest.mark.parametrize(
-    ("engine", "left_s", "why"), [("ray", 60, ON_NODES), ("local", -1, NO_TIME)]
-)
-def test_why_nothing_was_profiled_is_told(bed: Bed, engine: str, left_s: float, why: str) -> None:
-    import time  # noqa: PLC0415
+def profiling(bed: Bed, said: list[str], left_s: float) -> Profiling:
+    lock, stop = Flock(bed.folder / "lock"), threading.Event()
+    profiler = LocalProfiler(bed.site, MACHINE, lock, stop, said.append)
+    return Profiling(profiler, time.monotonic() + left_s, stop, said.append)
 
+
+def test_that_the_budget_was_spent_before_it_is_told(bed: Bed) -> None:
     said: list[str] = []
-    profiling = Profiling(
-        site=bed.site,
-        host=MACHINE,
-        lock=Flock(bed.folder / "lock"),
-        engine=engine,
-        deadline=time.monotonic() + left_s,
-        stop=threading.Event(),
-        say=said.append,
-    )
 
-    found = list(profiling.of([ranks(2, "after"), workload("alone")], ["base"]))
+    found = profiling(bed, said, -1).of(profile_order(ranks(2, "after"), "base"))
 
-    assert [(one.series, one.problem) for one in found] == [("w/how=after", why)]
-    assert said == [f"w base: communication not measured: {why}"]
+    assert [(one.series, one.problem) for one in found] == [("w/how=after", NO_TIME)]
+    assert said == [f"w base: communication not measured: {NO_TIME}"]
+
+
+def test_nothing_is_profiled_once_the_run_is_stopped(bed: Bed) -> None:
+    said: list[str] = []
+    stopped = profiling(bed, said, 60)
+    stopped.stop.set()
+
+    assert stopped.of(profile_order(ranks(2, "after"), "base")) == ()
+    assert said == []
 
 
 @pytest.mark.heavy

@@ -10,13 +10,16 @@ import pytest
 
 from ciwm.policy.attribution import attribute
 from ciwm.records import Arm, Attribution, FactorialRun, Launch, Samples, Telemetry
-from ciwm.records.factorial import FactorialLaunch, SeriesAttribution
+from ciwm.records.factorial import FactorialLaunch, FactorialProfile, SeriesAttribution
+from ciwm.records.ranks import CommunicationProfile, RankCommunication
+from ciwm.report.attribution import attribution_markdown, attribution_text
 from ciwm.stats.factorial import factorial_order
 from tests.runs import MACHINE, REVISIONS, START, build, series
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from ciwm.records import Side
     from ciwm.records.factorial import Cell
 
 SLOWER = {"neither": 1.0, "first": 1.0, "second": 1.0, "both": 1.0}
@@ -174,3 +177,30 @@ def test_where_nothing_changed_an_owner_is_seldom_named() -> None:
     alike = dict.fromkeys(SLOWER, 1.0)
     named = [only(attribute(run(alike, lots=lots))).owner != "nobody" for lots in range(300)]
     assert sum(named) / 300 < 0.08
+
+
+def test_shares_of_communication_are_told_of_each_combination_as_they_were_profiled() -> None:
+    def profile(cell: Cell, exposed_s: float) -> FactorialProfile:
+        ranks = (RankCommunication(rank=0, steps=3, step_s=0.2, total_s=0.1, exposed_s=exposed_s),)
+        side: Side = "base" if cell == "neither" else "head"
+        of = CommunicationProfile(series="decode/b1", workload="decode", side=side, ranks=ranks)
+        return FactorialProfile(cell=cell, profile=of)
+
+    exposed_s: dict[Cell, float] = {"neither": 0.02, "first": 0.06, "second": 0.02, "both": 0.06}
+    profiles = tuple(profile(cell, each) for cell, each in exposed_s.items())
+
+    found = attribute(run(SLOWER, communication=profiles))
+
+    assert [one.cell for one in found.communication] == list(exposed_s)
+    shares = [one.share.exposed_pct for one in found.communication]
+    assert shares == pytest.approx([10, 30, 10, 30])  # of 0.2 s
+    rows = [" ".join(line.split()) for line in attribution_text(found).splitlines()]
+    assert "decode/b1 upstream alone 30.0 % 50.0 % rank 0 (1 ranks) 30.0 % exposed, 50.0 %" in rows
+    markdown = attribution_markdown(found)
+    assert markdown.index("**Communication**") > markdown.index("no change is shown")
+
+
+def test_without_a_profile_there_is_no_table_of_communication() -> None:
+    found = attribute(run(SLOWER))
+
+    assert "ommunication" not in attribution_text(found) + attribution_markdown(found)
