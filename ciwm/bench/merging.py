@@ -17,7 +17,7 @@ from ciwm.records.run import Shard
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ciwm.records import Launch
+    from ciwm.records import Launch, Samples
 
 SHARDS_LIMIT = 64
 
@@ -149,6 +149,10 @@ def _plan(parts: Sequence[Part], runs: Sequence[Run]) -> Plan:
         ),
         gone=tuple(series.in_shard(label) for label, plan in planned for series in plan.gone),
         added=tuple(labelled(name, label) for label, plan in planned for name in plan.added),
+        collectives=tuple(
+            one.in_shard(label) for label, plan in planned for one in plan.collectives
+        ),
+        scaling=tuple(one.in_shard(label) for label, plan in planned for one in plan.scaling),
         shards=shards,
     )
 
@@ -179,12 +183,17 @@ def _of_shard(launch: Launch, label: str) -> Launch:
     """The launch under its merged names; its log is in the folder of its shard."""
     if not label:
         return launch
-    samples = tuple(
-        one.model_copy(update={"series": labelled(one.series, label)}) for one in launch.samples
+    ranks = (
+        one.model_copy(update={"samples": _labelled(one.samples, label)}) for one in launch.ranks
     )
     changes = {
         "workload": labelled(launch.workload, label),
-        "samples": samples,
+        "samples": _labelled(launch.samples, label),
+        "ranks": tuple(ranks),
         "log": f"{label}/{launch.log}" if launch.log else "",
     }
     return launch.model_copy(update=changes)
+
+
+def _labelled(samples: Sequence[Samples], label: str) -> tuple[Samples, ...]:
+    return tuple(one.model_copy(update={"series": labelled(one.series, label)}) for one in samples)

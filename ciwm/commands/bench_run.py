@@ -188,7 +188,7 @@ def told(call: Call, run: Run, path: Path) -> int:
         click.echo(run.to_json(), nl=False)
     else:
         click.echo(run_text(run, call.config.gate.void))
-    if saved := saved_text(run):
+    if saved := saved_text(run, call.config.gate):
         click.echo(saved, err=True)
     click.echo(f"run: {path / 'run.json'} ({run.stopped_because})", err=True)
     next_step = f"ciwm bench --resume {path}" if interrupted else f"ciwm gate {path}"

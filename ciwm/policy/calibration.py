@@ -6,6 +6,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 from ciwm.policy.blocks import blocks
+from ciwm.policy.conditions import counted
 from ciwm.policy.decision import decide
 from ciwm.policy.trials import family_size
 from ciwm.policy.watch import Watch
@@ -16,12 +17,12 @@ from ciwm.stats.launches import worse_log
 from ciwm.stats.spread import clipped_sd, within_variance
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from datetime import datetime
 
     from ciwm.config import GateConfig
     from ciwm.policy.trial import Trial
-    from ciwm.records import Run, SeriesVerdict
+    from ciwm.records import Launch, Run, SeriesVerdict
 
 
 def calibrate(
@@ -33,10 +34,11 @@ def calibrate(
         watch.add(block)
     verdict = decide(run, config)
     judged = {(one.series, one.metric): one for one in verdict.series}
-    found = []
+    found, launches = [], counted(run.launches, config.void)
     for trial in watch.trials:
         say(f"{trial.series.series} {trial.series.metric}: what can be detected")
-        found.append(_series(trial, judged[trial.series.key], run))
+        iterations = list(_iterations(trial, launches))
+        found.append(_series(trial, judged[trial.series.key], run, iterations))
     return Calibration(
         id=run.id,
         at=at,
@@ -52,7 +54,9 @@ def calibrate(
     )
 
 
-def _series(trial: Trial, verdict: SeriesVerdict, run: Run) -> SeriesCalibration:
+def _series(
+    trial: Trial, verdict: SeriesVerdict, run: Run, iterations: list[list[float]]
+) -> SeriesCalibration:
     series = trial.series
     known = {
         "series": series.series,
@@ -72,7 +76,7 @@ def _series(trial: Trial, verdict: SeriesVerdict, run: Run) -> SeriesCalibration
     if not gate.base or not trial.comparable or gate.launch_sd == 0:
         return SeriesCalibration(**known)  # void, failed, or a count that never varies
     bench = _bench(trial, run)
-    sd, within = gate.launch_sd, sqrt(within_variance(list(_iterations(trial, run))))
+    sd, within = gate.launch_sd, sqrt(within_variance(iterations))
     spread = Spread(sd=sd, within=min(within, sd))
     scale = 1.0 if gate.absolute else 100.0
     smallest, stopped = detectable(bench), blocked(bench, gate.threshold)
@@ -100,10 +104,10 @@ def _bench(trial: Trial, run: Run) -> Bench:
     )
 
 
-def _iterations(trial: Trial, run: Run) -> Iterator[list[float]]:
+def _iterations(trial: Trial, launches: Iterable[Launch]) -> Iterator[list[float]]:
     """Every launch's iterations, on the gate's scale; those that have no log are left out."""
-    for launch in run.launches:
-        for samples in launch.samples if launch.exit == "ok" else ():
+    for launch in launches:
+        for samples in launch.samples:
             if (samples.series, samples.metric) != trial.series.key:
                 continue
             if trial.on_differences:

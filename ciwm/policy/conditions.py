@@ -9,14 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.gate_config import VoidConfig, matches
+from ciwm.policy.blocks import blocks, complete
 from ciwm.policy.words import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ciwm.records import Launch, Telemetry
 
 RULES = VoidConfig()
+POWER_CAP = "sw_power_cap"
 
 
 def void_reasons(block: Sequence[Launch], rules: VoidConfig = RULES) -> tuple[str, ...]:
@@ -33,6 +35,12 @@ def void_reasons(block: Sequence[Launch], rules: VoidConfig = RULES) -> tuple[st
         clock = window.sm_clock_busy_mhz or 0
         highest[window.accelerator] = max(highest.get(window.accelerator, 0), clock)
     return tuple(next(_broken(launch, highest, rules), "") for launch in block)
+
+
+def counted(launches: Iterable[Launch], rules: VoidConfig = RULES) -> list[Launch]:
+    """The launches of complete blocks that no condition made void."""
+    whole = (block for block in blocks(launches) if complete(block))
+    return [one for block in whole if not any(void_reasons(block, rules)) for one in block]
 
 
 def void_reason(launch: Launch, rules: VoidConfig = RULES) -> str:
@@ -75,12 +83,20 @@ def _plain(reason: str) -> str:
 
 
 def _off_clock(window: Telemetry, highest: int, rules: VoidConfig) -> Iterator[str]:
-    """A clock away from the one it is held at, or well below the highest of the block."""
+    """A clock away from the one it is held at, or well below the highest of the block.
+
+    At its power limit a card chooses the clock by what the launch draws: head may draw more than
+    base, and is slower for it.
+    """
     clock, band = window.sm_clock_busy_mhz, rules.clock_band_pct
     if clock is None or band is None:
         return
     card, held = f"accelerator {window.accelerator}", window.sm_clock_locked_mhz
     if held is not None and abs(clock - held) > held * band / 100:
         yield f"{card} did not keep the {held} MHz it was held at"
-    elif held is None and clock < highest * (1 - band / 100):
+    elif held is None and not _at_its_power_limit(window) and clock < highest * (1 - band / 100):
         yield f"{card} ran more than {band:g} % below the highest clock of its block"
+
+
+def _at_its_power_limit(window: Telemetry) -> bool:
+    return POWER_CAP in map(_plain, window.throttle_reasons)

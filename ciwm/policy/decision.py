@@ -153,7 +153,7 @@ def _verdict(
         series=tuple(rows),
         problems=(*notes, *renames(run.plan, rows)),
         judged_by_itself=judged_by_itself(run),
-        devices=rank_figures(run),
+        devices=rank_figures(run, config.void),
         order=run.plan.order,
     )
 

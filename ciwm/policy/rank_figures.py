@@ -10,8 +10,9 @@ from itertools import chain
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from ciwm.policy.blocks import blocks, complete
+from ciwm.policy.conditions import RULES, counted
 from ciwm.policy.trial import LARGEST
+from ciwm.records.labels import unlabelled
 from ciwm.records.ranks import (
     CollectiveFigure,
     CommunicationShare,
@@ -27,6 +28,7 @@ from ciwm.stats.launches import quantile
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from ciwm.gate_config import VoidConfig
     from ciwm.records.ranks import (
         CollectiveSeries,
         CommunicationProfile,
@@ -40,16 +42,18 @@ SECONDS_IN = {"s": 1.0, "ms": 1e3, "us": 1e6, "µs": 1e6, "ns": 1e9}
 ByRank = list[tuple[float, ...]]  # the ranks' times, iteration by iteration
 
 
-def rank_figures(run: Run) -> RankFigures | None:
-    """What complete blocks of a run say of several devices; None where there were none."""
-    counted = [one for block in blocks(run.launches) if complete(block) for one in block]
+def rank_figures(run: Run, rules: VoidConfig = RULES) -> RankFigures | None:
+    """What the blocks that count say of several devices; None where there were none."""
+    launches = counted(run.launches, rules)
     times: dict[Side, dict[str, list[ByRank]]] = {"base": {}, "head": {}}
-    for launch in counted:
+    for launch in launches:
         for series, by_rank in _by_rank(launch).items():
             times[launch.side].setdefault(series, []).append(by_rank)
     figures = RankFigures(
         collectives=tuple(_collective(one, run, times) for one in run.plan.collectives),
-        scaling=tuple(figure for group in run.plan.scaling for figure in _scaling(group, run)),
+        scaling=tuple(
+            figure for group in run.plan.scaling for figure in _scaling(group, run, launches)
+        ),
         imbalance=tuple(_imbalance(run, times)),
         communication=tuple(map(communication_share, run.communication)),
     )
@@ -136,7 +140,7 @@ def _median(
     return median(found) if found else None
 
 
-def _scaling(group: ScalingGroup, run: Run) -> Iterator[ScalingFigure]:
+def _scaling(group: ScalingGroup, run: Run, launches: Sequence[Launch]) -> Iterator[ScalingFigure]:
     """Efficiencies against the reference, series by series: by name, or the only ones there are."""
     reference, *others = group.points
     known = _series_of(run, reference, group.metric)
@@ -157,8 +161,8 @@ def _scaling(group: ScalingGroup, run: Run) -> Iterator[ScalingFigure]:
                         **{
                             side: _efficiency(
                                 group.kind,
-                                (reference.ranks, _value(run, basis, side)),
-                                (point.ranks, _value(run, series, side)),
+                                (reference.ranks, _value(launches, basis, side)),
+                                (point.ranks, _value(launches, series, side)),
                                 more_is_better=series.better == "higher",
                             )
                             for side in SIDES
@@ -170,14 +174,15 @@ def _scaling(group: ScalingGroup, run: Run) -> Iterator[ScalingFigure]:
 def _series_of(run: Run, point: ScalingPoint, metric: str) -> dict[str, Series]:
     """The series of a point by what follows its workload's name."""
     own = [s for s in run.plan.family if s.workload == point.workload and s.metric == metric]
-    return {one.series.removeprefix(point.workload): one for one in own}
+    shard = run.plan.shard_of(point.workload)
+    name = unlabelled(point.workload, shard.label) if shard is not None else point.workload
+    return {one.series.removeprefix(name): one for one in own}
 
 
-def _value(run: Run, series: Series, side: Side) -> float | None:
-    counted = (one for block in blocks(run.launches) if complete(block) for one in block)
+def _value(launches: Sequence[Launch], series: Series, side: Side) -> float | None:
     found = [
         quantile(one.values, 0.5)
-        for launch in counted
+        for launch in launches
         if launch.side == side and launch.workload == series.workload
         for one in launch.samples
         if (one.series, one.metric) == series.key

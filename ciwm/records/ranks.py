@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from ciwm.records.base import Record
+from ciwm.records.labels import labelled
 from ciwm.records.samples import Samples
 
 LARGEST_BYTES = 2**40
@@ -78,6 +79,10 @@ class CollectiveSeries(Record):
     peak_gb_s: float | None = Field(default=None, gt=0)
     peak_source: str = ""
 
+    def in_shard(self, label: str) -> CollectiveSeries:
+        """The collective under the name that it has in a merged run."""
+        return self.model_copy(update={"series": labelled(self.series, label)})
+
 
 class ScalingPoint(Record):
     """One workload of a scaling group, and the processes it runs in."""
@@ -93,6 +98,14 @@ class ScalingGroup(Record):
     kind: Literal["strong", "weak"]
     metric: str
     points: tuple[ScalingPoint, ...] = Field(min_length=2)
+
+    def in_shard(self, label: str) -> ScalingGroup:
+        """The group under the names that it and its workloads have in a merged run."""
+        points = tuple(
+            one.model_copy(update={"workload": labelled(one.workload, label)})
+            for one in self.points
+        )
+        return self.model_copy(update={"id": labelled(self.id, label), "points": points})
 
 
 class Pair(Record):

@@ -7,8 +7,9 @@ from math import exp, log
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
-from ciwm.policy.blocks import blocks, complete
-from ciwm.policy.conditions import RULES, void_reasons
+from ciwm.policy import decide
+from ciwm.policy.blocks import blocks
+from ciwm.policy.conditions import RULES, counted, void_reasons
 from ciwm.policy.rank_figures import rank_figures
 from ciwm.records import SIDES
 from ciwm.report.figures import change, duration, quantity
@@ -18,36 +19,41 @@ from ciwm.stats.launches import as_ratio, quantile
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ciwm.gate_config import VoidConfig
+    from ciwm.gate_config import GateConfig, VoidConfig
     from ciwm.records import Launch, Run, Series, Side
 
 HEADERS = ("series", "metric", "base P50", "head P50", "head/base", "launches")
 NOTHING = "-"
+ANSWERS = ("regressed", "unchanged", "improved")
 
 
 def run_text(run: Run, rules: VoidConfig = RULES) -> str:
     """One row a series (medians over launches of blocks that count), then what did not end well."""
     from tabulate import tabulate  # noqa: PLC0415  only where it is used
 
-    every = blocks(run.launches)
-    whole = (block for block in every if complete(block) and not any(void_reasons(block, rules)))
-    counted = [one for block in whole for one in block]
-    rows = [_row(series, counted) for series in run.plan.family]
+    launches = counted(run.launches, rules)
+    rows = [_row(series, launches) for series in run.plan.family]
     table = tabulate(rows, headers=HEADERS, tablefmt="simple", disable_numparse=True)
-    devices = rank_text(rank_figures(run))
-    troubles = (*_troubles(run.launches), *_voids(every, rules), *_touched(run))
+    devices = rank_text(rank_figures(run, rules))
+    voids = _voids(blocks(run.launches), rules)
+    troubles = (*_troubles(run.launches), *voids, *_touched(run))
     return "\n".join([table, *devices, *troubles])
 
 
-def saved_text(run: Run) -> str:
-    """What deciding early has saved of the launches the plan allows; empty where nothing was."""
-    took_s: dict[str, list[float]] = {name: [] for name in run.plan.workloads}
-    for launch in run.launches:
-        if launch.exit == "ok":
-            took_s.setdefault(launch.workload, []).append(launch.duration_s)
+def saved_text(run: Run, gate: GateConfig) -> str:
+    """What deciding early has saved of the launches the plan allows; empty where nothing was.
+
+    Of workloads that were decided: one that is void, or does not run, was given up.
+    """
+    if not run.complete or run.plan.purpose != "compare":
+        return ""
+    took_s: dict[str, list[float]] = {name: [] for name in _decided(run, gate)}
+    for launch in counted(run.launches, gate.void):
+        if launch.workload in took_s:
+            took_s[launch.workload].append(launch.duration_s)
     most = len(SIDES) * run.plan.max_launches
     spared = {name: most - len(own) for name, own in took_s.items() if own and len(own) < most}
-    if not run.complete or run.plan.purpose != "compare" or not spared:
+    if not spared:
         return ""
     total, left = most * len(took_s), sum(spared.values())
     time_s = sum(number * fmean(took_s[name]) for name, number in spared.items())
@@ -55,6 +61,12 @@ def saved_text(run: Run) -> str:
         f"decided early: {total - left:,} of at most {total:,} launches, "
         f"about {duration(time_s)} saved"
     )
+
+
+def _decided(run: Run, gate: GateConfig) -> list[str]:
+    """The workloads of which every series has an answer."""
+    open_ones = {one.workload for one in decide(run, gate).series if one.outcome not in ANSWERS}
+    return [name for name in run.plan.workloads if name not in open_ones]
 
 
 def _row(series: Series, launches: Sequence[Launch]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from ciwm.cli import run as ciwm
 from ciwm.errors import DeviceError
 from ciwm.records import Accelerator, parse_record
 from ciwm.records.probe import Probes
+from ciwm.worker import probe as probe_worker
 from tests.runs import MACHINE
 
 if TYPE_CHECKING:
@@ -152,6 +154,37 @@ def test_a_probe_that_dies_is_an_error_that_names_the_card(
     path.chmod(0o755)
     with pytest.raises(DeviceError, match="accelerator 0: it ended with signal: SIGSEGV"):
         probe_all(str(path), cards("H200"), stop, lambda _line: None)
+
+
+class Emulating:
+    """A torch that takes a second for 1e8 operations, and has no device but the CPU."""
+
+    float32 = "float32"
+
+    def __init__(self) -> None:
+        self.sizes: list[int] = []
+
+    def randn(self, size: int, _width: int, device: str) -> Emulating:
+        assert device == "cpu"
+        self.sizes.append(size)
+        return self
+
+    def to(self, _dtype: str) -> Emulating:
+        return self
+
+    def mm(self, _left: object, _right: object) -> None:
+        time.sleep(2 * self.sizes[-1] ** 3 / 1e8)
+
+
+def test_a_type_that_a_device_only_emulates_is_probed_by_small_products() -> None:
+    emulating = Emulating()
+
+    unit, rates = probe_worker._product(emulating, "cpu", "float32")
+
+    # 64 take 5 ms, which is too short to keep it busy, and 128 take 42 ms
+    assert emulating.sizes == [64, 128]
+    assert unit == "op/s"
+    assert max(rates) <= 1e8
 
 
 @pytest.mark.heavy

@@ -1,7 +1,14 @@
 from __future__ import annotations
 
+from ciwm.config import GateConfig
+from ciwm.records import Telemetry
 from ciwm.report.run_text import run_text, saved_text
 from tests.runs import RunBuilder, series
+
+GATE = GateConfig()
+HOT = Telemetry(
+    accelerator=0, vendor="nvidia", readings=9, throttle_reasons=("hw_thermal_slowdown",)
+)
 
 
 def cells(line: str) -> list[str]:
@@ -53,13 +60,41 @@ def test_values_at_zero_have_no_ratio() -> None:
 def test_a_run_that_decided_early_says_what_that_saved() -> None:
     # 3 blocks of 2+2 launches of a second each, where 32 may be: 20 launches of a second are left
     run = RunBuilder().blocks(3, 1, 1).run()
-    assert saved_text(run) == "decided early: 12 of at most 32 launches, about 20 s saved"
+    assert saved_text(run, GATE) == "decided early: 12 of at most 32 launches, about 20 s saved"
+
+
+def test_launches_of_discarded_blocks_are_none_of_those_that_were_needed() -> None:
+    values, hot = {"base": [1, 1], "head": [1, 1]}, {"base": [HOT, None]}
+    builder = RunBuilder().blocks(3, 1, 1)
+    builder.block(3, values, telemetry=hot).block(3, values, attempt=1)
+    told = saved_text(builder.run(), GATE)
+    assert told == "decided early: 16 of at most 32 launches, about 16 s saved"
 
 
 def test_a_run_that_used_its_launches_up_or_was_stopped_saved_nothing() -> None:
-    assert saved_text(RunBuilder(plan={"max_launches": 6}).blocks(3, 1, 1).run()) == ""
-    assert saved_text(RunBuilder().blocks(3, 1, 1).run(complete=False)) == ""
-    assert saved_text(RunBuilder(plan={"purpose": "calibrate"}).blocks(3, 1, 1).run()) == ""
+    assert saved_text(RunBuilder(plan={"max_launches": 6}).blocks(3, 1, 1).run(), GATE) == ""
+    assert saved_text(RunBuilder().blocks(3, 1, 1).run(complete=False), GATE) == ""
+    calibrates = RunBuilder(plan={"purpose": "calibrate"}).blocks(3, 1, 1).run()
+    assert saved_text(calibrates, GATE) == ""
+
+
+def test_what_was_given_up_was_not_decided() -> None:
+    values = {"base": [1, 1], "head": [1, 1]}
+    void = RunBuilder()
+    for attempt in range(3):
+        void.block(0, values, attempt=attempt, telemetry={"base": [HOT, None]})
+    assert saved_text(void.run(), GATE) == ""
+
+    dead = RunBuilder().block(0, values, exits={"head": ["failed", "failed"]})
+    assert saved_text(dead.run(), GATE) == ""
+
+    # the other workload is decided: 12 of its 32 launches of a second
+    both = RunBuilder([series("decode"), series("hot")]).blocks(3, 1, 1)
+    for attempt in range(3):
+        hot = {"head": [HOT, None]}
+        both.block(0, values, workload="hot", attempt=attempt, telemetry=hot)
+    told = saved_text(both.run(), GATE)
+    assert told == "decided early: 12 of at most 32 launches, about 20 s saved"
 
 
 def test_workloads_that_the_change_itself_touches_are_named() -> None:

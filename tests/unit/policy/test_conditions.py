@@ -73,6 +73,17 @@ def test_a_clock_well_below_the_highest_of_its_block_voids_that_launch_alone() -
     assert void_reasons(block, VoidConfig(clock_band_pct=None)) == ("", "", "")
 
 
+def test_a_head_that_draws_more_power_and_is_slowed_by_it_counts() -> None:
+    clocks, capped = (1755, 1500), {"throttle_reasons": ("sw_power_cap",)}
+    base, head = (window(sm_clock_busy_mhz=clock) for clock in clocks)
+    slowed = head.model_copy(update=capped)
+    assert void_reasons([launch(base), launch(slowed)]) == ("", "")
+    # without that reason nobody knows why it was slow, and a held clock has to be kept
+    assert void_reasons([launch(base), launch(head)])[1]
+    held = slowed.model_copy(update={"sm_clock_locked_mhz": 1755})
+    assert void_reasons([launch(base), launch(held)])[1]
+
+
 def test_a_clock_that_is_held_may_be_off_to_neither_side() -> None:
     rules = VoidConfig.model_validate({"clock_band": "2%"})
     clocks = (1469, 1470, 1530, 1531)

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from rich.console import Console
 
+from ciwm.bench.merging import Part, merged
 from ciwm.config import GateConfig
+from ciwm.gate_config import VoidConfig
 from ciwm.policy import decide
 from ciwm.policy.rank_figures import rank_figures
-from ciwm.records import Samples
+from ciwm.records import Samples, Telemetry
 from ciwm.records.ranks import (
     CollectiveSeries,
     CommunicationProfile,
@@ -97,6 +99,30 @@ def test_a_collective_has_the_bandwidth_of_its_slowest_rank_and_a_share_of_its_p
     assert figures.imbalance == ()
 
 
+def test_launches_that_conditions_made_void_are_in_no_figure() -> None:
+    hot = Telemetry(accelerator=0, vendor="nvidia", readings=9, throttle_reasons=("sw_power_cap",))
+    points = (ScalingPoint(workload="t1", ranks=1), ScalingPoint(workload="t4", ranks=4))
+    group = ScalingGroup(id="train", kind="strong", metric="step_time", points=points)
+    family = [series(f"t{n}", workload=f"t{n}") for n in (1, 4)]
+    built = RunBuilder(family, plan={"scaling": (group,)})
+    built.block(0, {"base": [8.0, 8.0], "head": [8.0, 8.0]}, workload="t1")
+    # slowed to a quarter in its last launch, so that the whole block was run, and then drawn anew
+    slow, window = {"base": [8.0, 8.0], "head": [8.0, 8.0]}, {"head": [None, hot]}
+    built.block(0, slow, workload="t4", telemetry=window)
+    built.block(0, {"base": [2.0, 2.0], "head": [2.0, 2.0]}, workload="t4", attempt=1)
+    rules = VoidConfig(throttle=("sw_power_cap",))
+    run = built.run()
+
+    counted, every = rank_figures(run, rules), rank_figures(run)
+
+    assert counted is not None
+    assert every is not None
+    assert counted.scaling[0].efficiency.base == pytest.approx(1.0)  # (8 x 1) / (2 x 4)
+    # by rules under which nothing was void: of the median of 8 and 2 s, (8 x 1) / (5 x 4)
+    assert every.scaling[0].efficiency.base == pytest.approx(0.4)
+    assert decide(run, GateConfig(void=rules)).devices == counted
+
+
 @pytest.mark.parametrize(
     ("kind", "reference", "scaled", "expected"),
     [
@@ -142,6 +168,39 @@ def test_scaling_is_shown_for_base_and_head(
     assert figure.efficiency.head == pytest.approx(expected)  # both halved: the ratio stays
     assert (figure.series, figure.reference) == ("t4", "t1")
     assert f"{100 * expected:.1f} %" in "".join(rank_text(figures))
+
+
+def test_a_matrix_keeps_the_figures_of_each_of_its_devices() -> None:
+    names = [f"t{n}{size}" for n in (1, 4) for size in ("/b=1", "/b=8")]
+    family = [series(name, workload=name.partition("/")[0]) for name in names]
+    points = (ScalingPoint(workload="t1", ranks=1), ScalingPoint(workload="t4", ranks=4))
+    group = ScalingGroup(id="train", kind="strong", metric="step_time", points=points)
+    reduce = CollectiveSeries(
+        series="t4/b=1", operation="all_reduce", dtype="float32", size_bytes=8_000_000, ranks=2
+    )
+    parts = []
+    for label, four in (("h100", 2.0), ("a100", 4.0)):
+        built = RunBuilder(family, plan={"scaling": (group,), "collectives": (reduce,)})
+        built.block(0, {"base": [8.0, 8.0], "head": [8.0, 8.0]}, workload="t1")
+        built.block(0, {"base": [four, four], "head": [four, four]}, workload="t4")
+        run = of_ranks(built.run(), (four,), (four,))
+        parts.append(Part(label, run.model_copy(update={"id": label})))
+
+    figures = rank_figures(merged(parts))
+
+    assert figures is not None
+    assert {one.series: one.efficiency.head for one in figures.scaling} == {
+        "t4/b=1@h100": 1.0,  # (8 x 1) / (2 x 4)
+        "t4/b=8@h100": 1.0,
+        "t4/b=1@a100": 0.5,
+        "t4/b=8@a100": 0.5,
+    }
+    # 8 MB in 2 and in 4 s, of two ranks: the factor of the bus is 1
+    assert {one.series: one.busbw_gb_s.base for one in figures.collectives} == {
+        "t4/b=1@h100": pytest.approx(0.004),
+        "t4/b=1@a100": pytest.approx(0.002),
+    }
+    assert "t1/b=1@h100" in {one.series for one in figures.imbalance}
 
 
 def test_a_side_that_was_not_measured_has_no_efficiency() -> None:
