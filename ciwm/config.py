@@ -23,7 +23,14 @@ from ciwm.config_map import (
 )
 from ciwm.config_mistakes import explained
 from ciwm.config_package import PackageConfig
-from ciwm.config_ranks import CollectiveConfig, ScalingConfig, check_torchrun, nodes
+from ciwm.config_ranks import (
+    CollectiveConfig,
+    MeasuredAs,
+    Scaled,
+    ScalingConfig,
+    check_torchrun,
+    nodes,
+)
 from ciwm.config_section import Section, read_toml
 from ciwm.config_sync import SyncConfig
 from ciwm.config_upstream import PinConfig, UpstreamConfig
@@ -179,6 +186,15 @@ class WorkloadConfig(Section):
         default = STEP_TIME if self.collective is None else COLLECTIVE_TIME
         return self.metrics or {"step_time": default}
 
+    @property
+    def scaled(self) -> Scaled:
+        """What a scaling group has to know of it."""
+        metrics = {
+            name: MeasuredAs(one.unit, one.better, one.over_ranks)
+            for name, one in self.declared_metrics.items()
+        }
+        return Scaled(self.ranks, self.command is not None, metrics)
+
 
 class StoreConfig(Section):
     """Where runs are kept: `git:BRANCH`, or `dir:PATH`."""
@@ -231,7 +247,7 @@ class Config(Section):
         if twice:
             raise ValueError(f"workload id used twice: {', '.join(twice)}")
         for group in self.scaling:
-            group.check({one.id: (one.ranks, tuple(one.declared_metrics)) for one in self.workload})
+            group.check({one.id: one.scaled for one in self.workload})
         return self
 
 

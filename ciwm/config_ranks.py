@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import Field, field_validator, model_validator
 
@@ -107,6 +107,22 @@ class CollectiveConfig(Section):
         return {"op": self.operations, "bytes": self.sizes, "dtype": self.dtypes}
 
 
+class MeasuredAs(NamedTuple):
+    """A metric's unit, direction and way over ranks."""
+
+    unit: str
+    better: str
+    over_ranks: str
+
+
+class Scaled(NamedTuple):
+    """What a scaling group is told of a workload."""
+
+    ranks: int
+    by_command: bool
+    metrics: Mapping[str, MeasuredAs]
+
+
 class ScalingConfig(Section):
     """The same work on more and more devices, whose efficiency is reported for base and head.
 
@@ -124,17 +140,35 @@ class ScalingConfig(Section):
     metric: str = "step_time"
     """The metric compared; one of which more is better is a total over ranks."""
 
-    def check(self, known: Mapping[str, tuple[int, tuple[str, ...]]]) -> None:
-        """Raise ValueError where workloads, with their ranks and metrics, make no such series."""
+    def check(self, known: Mapping[str, Scaled]) -> None:
+        """Raise ValueError where these workloads make no such series, or none that compare."""
         where = f"scaling {self.id}"
         for name in self.workloads:
             if name not in known:
                 raise ValueError(f"{where}: there is no workload {name!r}")
-            if self.metric not in known[name][1]:
+            if self.metric not in known[name].metrics:
                 raise ValueError(f"{where}: workload {name} has no metric {self.metric!r}")
-        ranks = [known[name][0] for name in self.workloads]
+        ranks = [known[name].ranks for name in self.workloads]
         if len(set(ranks)) != len(ranks):
             raise ValueError(f"{where}: two of its workloads have the same number of ranks")
+        self._check_metric(where, known)
+
+    def _check_metric(self, where: str, known: Mapping[str, Scaled]) -> None:
+        """Raise ValueError where the metric is in several units, or a rate is not that of all."""
+        first = known[self.workloads[0]].metrics[self.metric]
+        for name in self.workloads:
+            metric = known[name].metrics[self.metric]
+            if metric[:2] != first[:2]:
+                raise ValueError(
+                    f"{where}: {self.metric} is {metric.unit!r}, {metric.better} of {name}, and "
+                    f"{first.unit!r}, {first.better} of {self.workloads[0]}: state one for all"
+                )
+            by_rank = known[name].ranks > 1 and not known[name].by_command
+            if metric.better == "higher" and by_rank and metric.over_ranks != "sum":
+                raise ValueError(
+                    f"{where}: {self.metric} of {name} is that of one rank, and is to be that of "
+                    'all: over_ranks = "sum"'
+                )
 
 
 def check_torchrun(flags: Sequence[str], *, devices: int, by_command: bool) -> None:

@@ -31,7 +31,7 @@ def command(repository: str, branch: str | None, runs: int, *, as_json: bool) ->
     Also for its build, test and package jobs: success, P50 and P90 over the last runs. Stages are
     told by the names of jobs and steps. Cancelled and skipped runs are left out and counted;
     durations are those of runs and jobs that succeeded. Takes a token in CIWM_TOKEN or GITHUB_TOKEN
-    that may read actions, and one request a run.
+    that may read actions, and one request a run (another for each hundred jobs more).
     """
     import os  # noqa: PLC0415
     import re  # noqa: PLC0415

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from ciwm.github.failures import reading
 
@@ -45,38 +46,47 @@ def recent_runs(
     branch: str | None = None,
     say: Callable[[str], None] = lambda _line: None,
 ) -> tuple[SeenRun, ...]:
-    """The newest completed runs of all workflows, of one branch where named; a request each.
+    """The newest completed runs of all workflows, of one branch where named.
 
-    Raises GitHubError.
+    A request each, and another for each hundred jobs more. Raises GitHubError.
     """
-    asked: list[dict[str, Any]] = []
-    page = 1
-    while len(asked) < count:
-        what = f"list the workflow runs of {repository}"
-        only = f"&branch={branch}" if branch else ""
-        size = min(PAGE, count)
-        place = f"/repos/{repository}/actions/runs?status=completed&per_page={size}&page={page}"
-        said = github.get(what, place + only, NEEDS)
-        with reading(what):
-            found = said["workflow_runs"]
-            asked += found
-        if len(found) < size:
-            break
-        page += 1
+    what, only = f"list the workflow runs of {repository}", ""
+    if branch:
+        only = f"&branch={quote(branch, safe='')}"
+    place = f"/repos/{repository}/actions/runs?status=completed{only}"
+    asked = _listed(github, what, place, "workflow_runs", count)
     runs = []
-    for number, one in enumerate(asked[:count], start=1):
-        say(f"run {number} of {min(len(asked), count)}")
+    for number, one in enumerate(asked, start=1):
+        say(f"run {number} of {len(asked)}")
         runs.append(_run(one, _jobs(github, repository, one)))
     return tuple(runs)
 
 
 def _jobs(github: GitHub, repository: str, run: dict[str, Any]) -> tuple[SeenJob, ...]:
+    """All jobs of a run: of a large matrix, those of the later pages too."""
     what = "list the jobs of a workflow run"
     with reading(what):
-        place = f"/repos/{repository}/actions/runs/{int(run['id'])}/jobs?per_page={PAGE}"
-    said = github.get(what, place, NEEDS)
+        place = f"/repos/{repository}/actions/runs/{int(run['id'])}/jobs?filter=latest"
+    found = _listed(github, what, place, "jobs")
     with reading(what):
-        return tuple(_job(one) for one in said["jobs"])
+        return tuple(_job(one) for one in found)
+
+
+def _listed(
+    github: GitHub, what: str, place: str, key: str, count: int | None = None
+) -> list[dict[str, Any]]:
+    """What a paged list holds, as many as are asked for, or all."""
+    found: list[dict[str, Any]] = []
+    size, page = min(PAGE, count or PAGE), 1
+    while count is None or len(found) < count:
+        said = github.get(what, f"{place}&per_page={size}&page={page}", NEEDS)
+        with reading(what):
+            part = list(said[key])
+        found += part
+        if len(part) < size:
+            break
+        page += 1
+    return found[:count]
 
 
 def _run(said: dict[str, Any], jobs: tuple[SeenJob, ...]) -> SeenRun:

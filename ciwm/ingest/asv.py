@@ -68,7 +68,8 @@ def _benchmark(name: str, cells: Node, unit: str) -> Iterator[Measured]:
     for i, point in enumerate(points):
         series = f"{name}({point})" if point else name
         # null is a benchmark that failed, NaN one that has nothing to do for these parameters
-        value = results.value[i] if results is not None and i < len(results.value) else None
+        found = results.get(i) if results is not None else None
+        value = found.value if found is not None else None
         if isinstance(value, float) and isnan(value):
             continue
         if value is None:

@@ -51,7 +51,8 @@ def read(source: Source) -> Reading:
 
 
 def _state(bench: str, state: Node, path: Path, *, alone: bool) -> Iterator[Measured]:
-    axes = state["name"].value if state.get("name") is not None else ""
+    named = state.get("name")
+    axes = named.text() if named is not None and named.value != "" else ""
     # on one device its number says nothing: its name is a fact of the machine
     axes = re.sub(r"^Device=\d+ ?", "", axes) if alone else axes
     series = f"{bench} {axes}".strip()

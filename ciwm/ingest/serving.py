@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ciwm.ingest.fields import Node
     from ciwm.records.run import Better
 
+FAILED_REQUESTS = "failed_requests"
 LATENCIES = ("ttft", "tpot", "itl", "e2e_latency")
 
 
@@ -74,7 +75,7 @@ def failure(load: Load) -> Measured | None:
 
 def failed_requests(load: Load) -> Measured:
     """How many requests failed: the other figures are of those that did not."""
-    return Measured(load.series, "failed_requests", "requests", "lower", ((float(load.failed),),))
+    return Measured(load.series, FAILED_REQUESTS, "requests", "lower", ((float(load.failed),),))
 
 
 def rates(run: Node, load: Load, keys: Mapping[str, Rate]) -> Iterator[Measured]:
@@ -154,4 +155,4 @@ def _last(run: Node, key: str) -> str:
 
 
 def _short(value: object) -> str:
-    return f"{value:g}" if isinstance(value, (int, float)) else str(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)

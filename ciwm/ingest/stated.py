@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from math import isfinite
 from typing import TYPE_CHECKING
 
 from ciwm.errors import UsageError
@@ -61,7 +62,7 @@ def _settled(measured: Iterable[Measured], stated: Stated, source: str) -> Itera
         named, config = stated.of(one.metric)
         if one.extra and not named:
             continue
-        yield _in_canonical_unit(one) if config is None else as_stated(one, config, source)
+        yield _in_canonical_unit(one, source) if config is None else as_stated(one, config, source)
 
 
 def as_stated(one: Measured, config: MetricConfig, source: str) -> Measured:
@@ -81,16 +82,17 @@ def as_stated(one: Measured, config: MetricConfig, source: str) -> Measured:
             f"{source}: {one.metric} is in {one.unit}, which cannot be told in {config.unit}",
             f"state its unit: {one.unit}",
         )
-    return replace(_scaled(one, times), unit=config.unit, better=config.better)
+    return replace(_scaled(one, times, source), unit=config.unit, better=config.better)
 
 
-def _in_canonical_unit(one: Measured) -> Measured:
+def _in_canonical_unit(one: Measured, source: str) -> Measured:
     unit, times = canonical(one.unit)
-    return replace(_scaled(one, times), unit=unit)
+    return replace(_scaled(one, times, source), unit=unit)
 
 
-def _scaled(one: Measured, times: float) -> Measured:
-    if times == 1.0:
-        return one
+def _scaled(one: Measured, times: float, source: str) -> Measured:
     launches = tuple(tuple(value * times for value in launch) for launch in one.launches)
+    if not all(isfinite(value) for launch in launches for value in launch):
+        name = f"{one.series} {one.metric}".strip()
+        raise UsageError(f"{source}: {name} has a value that is no finite number")
     return replace(one, launches=launches)

@@ -11,7 +11,7 @@ from ciwm.errors import DeviceError
 from ciwm.launch.exits import classify
 from ciwm.launch.journal import Journal, read_journal
 from ciwm.launch.oom import oom_kills
-from ciwm.launch.worker_job import DROPPED, ENTER, JOB, JOURNAL
+from ciwm.launch.worker_job import DROPPED, ENTER, JOB, JOURNAL, NUMBERED
 from ciwm.proc import run_logged, stripped_environment
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def ask(
                 [python, str(ENTER), *files],
                 log=folder / LOG,
                 cwd=folder,
-                env={**kept, **variables},
+                env={**kept, **NUMBERED, **variables},
                 timeout_s=TIMEOUT_S,
                 stop=stop,
                 keep_open=keep_open,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from ciwm.errors import UsageError
 from ciwm.ingest import as_stated, read_file
 from ciwm.ingest.measured import NO_NAME
+from ciwm.ingest.serving import FAILED_REQUESTS
 from ciwm.launch.series import cases, names_parameters, points
 from ciwm.records import Samples
 
@@ -93,10 +94,24 @@ def _samples(path: Path, expected: Sequence[Case], workload: WorkloadConfig) -> 
             name = f"{one.series}:" if one.series else series
             raise ResultError(f"{name} {one.failure}")
         if config is None:
+            _refuse_failed(one, workload)
             continue
         if workload.format == OWN and len(one.launches) > 1:
             raise ResultError(f"{series} {one.metric} is reported twice")
         yield _one(series, one, config)
+
+
+def _refuse_failed(one: Measured, workload: WorkloadConfig) -> None:
+    """Raise ResultError where a load generator's requests failed and nobody judges how many.
+
+    Its latencies and rates are of the others: a server that drops half of them would look faster.
+    """
+    failed = sum(value for launch in one.launches for value in launch)
+    if workload.format != OWN and one.metric == FAILED_REQUESTS and failed > 0:
+        raise ResultError(
+            f"{failed:g} of its requests failed, and other figures are of those that did not: have "
+            f"that judged, too: metrics.{FAILED_REQUESTS} with a threshold_abs"
+        )
 
 
 def _measured(path: Path, workload: WorkloadConfig) -> tuple[Measured, ...]:

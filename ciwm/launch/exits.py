@@ -36,12 +36,14 @@ def classify(ended: Ended, journal: Journal, log: Path, *, oom_killed: bool) -> 
     if journal.death is not None:
         rank, status = journal.death
         verdict = _from_status(status, log, oom_killed=oom_killed)
-        return Verdict(verdict.exit, shortened(f"rank {rank}: {verdict.detail}"))
+        # the last words in the log of all ranks are those of another one, which misses this one
+        told = f"exit status {status}" if verdict.exit == "failed" else verdict.detail
+        return Verdict(verdict.exit, shortened(f"rank {rank}: {told}"))
     if journal.error is not None:
         reason, message = journal.error
         return Verdict(_reason(reason), shortened(message))
     if ended.end == "timeout":
-        return Verdict("timeout", f"killed after its time limit ({ended.duration_s:.1f} s)")
+        return Verdict("timeout", f"killed after {ended.duration_s:.1f} s: its time was over")
     if ended.status == 0:
         return None
     return _from_status(ended.status, log, oom_killed=oom_killed)

@@ -28,6 +28,7 @@ class Journal:
     warmup_iterations: int = 0
     clocks: dict[str, str] = field(default_factory=dict)
     calls: dict[str, int] = field(default_factory=dict)  # a sample, by series
+    batches: dict[str, int] = field(default_factory=dict)  # of steps, made one sample
     unsteady: list[str] = field(default_factory=list)
     own_files: int | None = None
     error: tuple[str, str] | None = None
@@ -84,6 +85,9 @@ class Journal:
     def _take_clock(self, entry: dict[str, Any]) -> None:
         self.clocks[_words(entry["series"])] = _words(entry["clock"])
         self.calls[_words(entry["series"])] = max(int(entry.get("calls", 1)), 1)
+
+    def _take_batch(self, entry: dict[str, Any]) -> None:
+        self.batches[_words(entry["series"])] = max(int(entry["size"]), 1)
 
     def _take_measured(self, entry: dict[str, Any]) -> None:
         self.windows.append((float(entry["begun_s"]), float(entry["ended_s"])))

@@ -66,6 +66,7 @@ def joined(journals: Sequence[Journal], workload: WorkloadConfig, log: Path) -> 
         warmup_iterations=first.warmup_iterations,
         clocks=first.clocks,
         calls=first.calls,
+        batches=first.batches,
         unsteady=list(dict.fromkeys(one for each in journals for one in each.unsteady)),
         windows=first.windows,
         own_files=min(own) if len(own) == len(journals) else None,

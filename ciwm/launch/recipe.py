@@ -40,11 +40,17 @@ INSTALLS = re.compile(
     r"|\bsetup\.py\s+(install|develop)\b"
 )
 NO_SPACE = ("No space left on device", "Disk quota exceeded")
-# what changes a compiler's output without being in the recipe
+# what changes a build's result without being in the recipe: compilers, what they look up, and
+# where packages come from
 BUILD_VARIABLES = re.compile(
-    r"(CC|CXX|CPP|LD|AR|NVCC|CUDACXX|HIPCC)|(C|CXX|CPP|LD|NVCC|CUDA|RUST|F)FLAGS"
-    r"|(CUDA|ROCM)_(HOME|PATH)|(CMAKE|TORCH|USE)_\w+|PYTORCH_ROCM_ARCH|VLLM_TARGET_DEVICE"
-    r"|PYTHONPATH|CPATH|LIBRARY_PATH|LD_LIBRARY_PATH|PKG_CONFIG_PATH"
+    r"(CC|CXX|CPP|LD|AR|NVCC|CUDACXX|HIPCC)|(C|CXX|CPP|LD|NVCC|CUDA|RUST|GO|F)FLAGS"
+    r"|(NVCC_(PREPEND|APPEND)|HIPCC_COMPILE|HIPCC_LINK)_FLAGS(_APPEND)?"
+    r"|(CUDA|ROCM|ASCEND|ASCEND_TOOLKIT)_(HOME|PATH|HOME_PATH)|SOC_VERSION|FORCE_CUDA"
+    r"|(CMAKE|TORCH|USE|SETUPTOOLS_SCM)_\w+|PYTORCH_ROCM_ARCH"
+    r"|VLLM_(TARGET_DEVICE|USE_PRECOMPILED|PRECOMPILED_WHEEL_LOCATION|\w+_SRC_DIR)"
+    r"|PYTHONPATH|CPATH|(C|CPLUS)_INCLUDE_PATH|LIBRARY_PATH|LD_LIBRARY_PATH|PKG_CONFIG_PATH"
+    r"|(PIP|UV)_(DEFAULT_INDEX|INDEX|\w*INDEX_URL|FIND_LINKS|CONSTRAINT|OVERRIDE|PRE|PRERELEASE"
+    r"|EXCLUDE_NEWER|NO_BINARY|ONLY_BINARY|TORCH_BACKEND)"
 )
 
 
@@ -132,7 +138,7 @@ def build_key(tree: str, recipe: BuildConfig, python: Interpreter | None) -> str
         "packages": python.packages if python and recipe.venv is not True else "",
         "compilers": compilers(env) if recipe.command else [],
         "platform": [platform.machine(), *platform.libc_ver()],
-        "variables": {k: v for k, v in env.items() if BUILD_VARIABLES.fullmatch(k)},
+        "variables": {k: without_logins(v) for k, v in env.items() if BUILD_VARIABLES.fullmatch(k)},
     }
     return hashlib.sha256(json.dumps(made_of, sort_keys=True).encode()).hexdigest()
 

@@ -30,9 +30,10 @@ BYTES_IN = {
     "GiB": 2.0**-30,
 }
 # what the worker measures once a launch where it is declared, and the units it may be in
+FIRST_STEP, COMPILE = "first_step_time", "compile_time"
 ONCE = {
-    "first_step_time": SECONDS_IN,
-    "compile_time": SECONDS_IN,
+    FIRST_STEP: SECONDS_IN,
+    COMPILE: SECONDS_IN,
     "peak_device_memory": BYTES_IN,
     "peak_rss": BYTES_IN,
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,16 @@ from ciwm.launch.collectives import COLLECTIVE, parameters
 from ciwm.launch.command import script
 from ciwm.launch.command_words import argument_words, runs_module
 from ciwm.launch.launcher import started_by
-from ciwm.launch.series import ONCE, SECONDS_IN, STEP_TIME, cases, made_of_times, once_scales
+from ciwm.launch.series import (
+    COMPILE,
+    FIRST_STEP,
+    ONCE,
+    SECONDS_IN,
+    STEP_TIME,
+    cases,
+    made_of_times,
+    once_scales,
+)
 from ciwm.launch.workloads import python_entry
 from ciwm.proc import stripped_environment
 
@@ -31,6 +40,10 @@ DROPPED = (
     "PYTHONINSPECT",
     "VIRTUAL_ENV",
 )
+# CUDA's own order is by speed: where cards differ, its numbers would be others than NVML's, by
+# which cards are locked and watched
+NUMBERED = {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
+COMPILED = "compiled"
 JOB, JOURNAL = "job.json", "journal.jsonl"
 
 
@@ -39,7 +52,8 @@ class Site:
     """What all launches of a run share: the run's folder, both builds, the workloads' files.
 
     `sources` holds a copy of the workload files for each side, so that what a launch leaves there
-    never reaches the other side.
+    never reaches the other side. `batches` are the calls that made a sample in the first launch of
+    a series: the others time as many.
     """
 
     directory: Path
@@ -47,6 +61,7 @@ class Site:
     builds: Mapping[Side, BuildRecord]
     sources: Mapping[Side, Path]
     python_path: tuple[str, ...]
+    batches: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,7 +130,11 @@ def job(order: Order, site: Site) -> dict[str, Any]:
         "own": [site.builds[order.side].directory, str(source)],
         "foreign": _foreign(order.side, site),
         "series": [
-            {"series": case.series, "params": parameters(workload, case.params)}
+            {
+                "series": case.series,
+                "params": parameters(workload, case.params),
+                "batch_before": site.batches.get(case.series, 0),
+            }
             for case in cases(workload)
         ],
         "schedule": {
@@ -182,7 +201,20 @@ def environment(order: Order, site: Site) -> dict[str, str]:
         kept["PYTHONSAFEPATH"] = "1"
         entries += _script_folders(line, site.sources[order.side])
     kept["PYTHONPATH"] = os.pathsep.join(entries)
-    return {**kept, **activated(build.python, kept)}
+    return {**kept, **NUMBERED, **activated(build.python, kept), **_cold_caches(order, site)}
+
+
+def _cold_caches(order: Order, site: Site) -> dict[str, str]:
+    """Where a compilation is measured, caches that hold none yet; else one launch alone has one."""
+    metrics = order.workload.declared_metrics
+    if order.workload.command is not None or metrics.keys().isdisjoint((FIRST_STEP, COMPILE)):
+        return {}
+    folder = site.directory / order.folder / COMPILED
+    return {
+        "TORCHINDUCTOR_CACHE_DIR": str(folder / "inductor"),
+        "TRITON_CACHE_DIR": str(folder / "triton"),
+        "VLLM_DISABLE_COMPILE_CACHE": "1",
+    }
 
 
 def _script_folders(line: str, source: Path) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from ciwm.launch.oom import oom_kills
 from ciwm.launch.ranks import joined, rank_samples, read_journals
 from ciwm.launch.sampling import watched
 from ciwm.launch.series import cases
-from ciwm.launch.worker_job import JOB, Order, Site, command, environment, job
+from ciwm.launch.worker_job import COMPILED, JOB, Order, Site, command, environment, job
 from ciwm.proc import Ended, run_logged
 from ciwm.records import Launch, Samples
 from ciwm.records.run import LOADED_NOTHING
@@ -66,6 +67,7 @@ def run_launch(order: Order, site: Site, limits: Limits) -> tuple[Launch, Journa
     before = oom_kills()
     with watched(limits.sampler, folder) as problems:
         ended, refusal = _run(order, site, limits, folder)
+    shutil.rmtree(folder / COMPILED, ignore_errors=True)
     journals = read_journals(folder, order.workload.ranks)
     journal = joined(journals, order.workload, folder / LOG)
     killed = (oom_kills() or 0) > (before or 0)
@@ -86,6 +88,8 @@ def run_launch(order: Order, site: Site, limits: Limits) -> tuple[Launch, Journa
         **_watched(limits.sampler, folder, journal, ended.cpu_s, problems),
     )
     write_atomically(folder / RESULT, launch.model_dump_json() + "\n")
+    for series, size in journal.batches.items() if launch.exit == "ok" else ():
+        site.batches.setdefault(series, size)
     return launch, journal
 
 
@@ -172,6 +176,7 @@ def lost_launch(folder: Path) -> Launch | None:
     None if it never began, or its job cannot be read. Its samples are kept, of several ranks each
     one's own; the record is written down, so that it is found again.
     """
+    shutil.rmtree(folder / COMPILED, ignore_errors=True)
     try:
         job = json.loads((folder / JOB).read_text(encoding="utf-8"))
         identity = job["launch"]

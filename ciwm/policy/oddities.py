@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ciwm.policy.watch import Watch
     from ciwm.records import Run
 
+HANGS = 3  # times as long as any launch that ended
 LONGER_S, LONGER = 1.0, 1.25  # a launch is longer from so many seconds and so many times on
 
 
@@ -28,8 +29,24 @@ def oddities(run: Run, watch: Watch) -> Iterator[str]:
         if again:
             blocks = "1 block was" if again == 1 else f"{again} blocks were"
             yield f"{name}: {blocks} interrupted, and left out"
+    yield from _hangs(run)
     yield from _wholes(watch)
     yield from _constants(watch)
+
+
+def _hangs(run: Run) -> Iterator[str]:
+    """Launches that the budget's end, or a stop, cut off long after others of theirs had ended."""
+    for name in run.plan.workloads:
+        own = [one for one in run.launches if one.workload == name]
+        longest = max((one.duration_s for one in own if one.exit == "ok"), default=0.0)
+        for one in own:
+            long = one.duration_s > max(HANGS * longest, longest + LONGER_S)
+            if longest and long and one.exit == "interrupted":
+                yield (
+                    f"{name}: a launch of {one.side} was stopped after {one.duration_s:.3g} s, and "
+                    f"none that ended took more than {longest:.3g} s: does it hang? A timeout_s "
+                    "below the budget would tell"
+                )
 
 
 def _wholes(watch: Watch) -> Iterator[str]:

@@ -11,12 +11,16 @@ SHORTEST_S = 50e-6  # reading the clock costs some 50 ns: a thousandth of it
 LARGEST = 10_000
 
 
-def batch_size(step_s: Optional[float]) -> int:
-    """How many calls make one sample: a power of ten, so that both sides mostly have the same."""
+def batch_size(step_s: Optional[float], before: int = 0) -> int:
+    """How many calls make one sample: a power of ten.
+
+    As many as in a launch before (0: there was none) unless that is off by more than one power:
+    a step near a limit would be timed now alone and now as the mean of ten, which is another thing.
+    """
     size = 1
     while step_s is not None and step_s * size < SHORTEST_S and size < LARGEST:
         size *= 10
-    return size
+    return before if size <= 10 * before and before <= 10 * size else size
 
 
 def batches(steps: Iterator[Step], size: int) -> Iterator[Step]:

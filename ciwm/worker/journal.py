@@ -60,6 +60,7 @@ class Journal:
         data = json.dumps(line, allow_nan=False).encode("utf-8") + b"\n"
         handle = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            os.write(handle, data)
+            while data:  # a disk that fills up takes a part, and refuses the rest with an error
+                data = data[os.write(handle, data) :]
         finally:
             os.close(handle)

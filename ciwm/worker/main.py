@@ -64,7 +64,8 @@ def _bench(job: Dict[str, Any], journal: Journal) -> None:
     schedule = Schedule(**job["schedule"])
     try:
         for one in job["series"]:
-            series = Series(one["series"], schedule, journal, ranks)
+            own = schedule._replace(batch_before=one.get("batch_before", 0))
+            series = Series(one["series"], own, journal, ranks)
             run_series(module, job["callable"], one["params"], series)
     finally:
         journal.write("software", **_software())

@@ -30,6 +30,7 @@ class Schedule(NamedTuple):
     warmup_max_s: float = 0.0  # until the level is steady, at most
     batch: int = 1  # calls a sample; 0: as many as a short step needs
     flush_cache: bool = False
+    batch_before: int = 0  # calls a sample in an earlier launch of the series, if there was one
     once: Dict[str, float] = {}  # noqa: RUF012  a tuple's default is not shared for writing
 
 
@@ -50,13 +51,18 @@ def run_series(module: ModuleType, name: str, params: Dict[str, Any], whole: Ser
     try:
         level = warm_up(prepared.steps, series, schedule, journal, ranks)
         single = schedule.reported or schedule.flush_cache  # what is lost, or warm, in a batch
-        size = schedule.batch or (1 if single else ranks.first(batch_size(level.step_s)))
+        size = schedule.batch or (1 if single else ranks.first(_batch(level.step_s, schedule)))
+        journal.write("batch", series=series, size=size)
         _measure(batches(prepared.steps, size), size * prepared.calls, whole)
         for metric, value in once.values(level.first_s).items():
             journal.add(series, metric, value)
     finally:
         journal.flush()
     prepared.teardown()
+
+
+def _batch(step_s: Optional[float], schedule: Schedule) -> int:
+    return batch_size(step_s, schedule.batch_before)
 
 
 def _measure(steps: Iterator[Step], size: int, whole: Series) -> None:

@@ -140,6 +140,26 @@ def test_another_compiler_is_another_build_and_another_job_is_not(
     assert builder(COUNTED).key != first.key
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("NVCC_APPEND_FLAGS", "-lineinfo"),
+        ("CPLUS_INCLUDE_PATH", "/opt/other/include"),
+        ("PIP_EXTRA_INDEX_URL", "https://example.org/cu126"),
+        ("UV_DEFAULT_INDEX", "https://example.org/simple"),
+        ("PIP_CONSTRAINT", "old.txt"),
+        ("SOC_VERSION", "ascend910b1"),
+    ],
+)
+def test_what_compilers_and_pip_take_from_the_environment_is_part_of_a_build(
+    builder: Builder, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.delenv(name, raising=False)
+    first = builder(COUNTED)
+    monkeypatch.setenv(name, value)
+    assert builder(COUNTED).key != first.key
+
+
 def test_an_upgraded_compiler_is_another_build_though_nothing_names_it(
     builder: Builder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -59,12 +59,13 @@ def github(*runs: Any, page: int | None = None) -> Iterator[tuple[str, list[str]
             asked.append(self.path)
             url = urlsplit(self.path)
             query = {key: values[0] for key, values in parse_qs(url.query).items()}
+            size = page or int(query["per_page"])
+            begin = (int(query.get("page", 1)) - 1) * size
             if url.path.endswith("/jobs"):
                 wanted = int(url.path.split("/")[-2])
-                body: Any = {"jobs": next(jobs for said, jobs in runs if said["id"] == wanted)}
+                jobs = next(jobs for said, jobs in runs if said["id"] == wanted)
+                body: Any = {"total_count": len(jobs), "jobs": jobs[begin : begin + size]}
             else:
-                size = page or int(query["per_page"])
-                begin = (int(query.get("page", 1)) - 1) * size
                 body = {"workflow_runs": [said for said, _ in runs[begin : begin + size]]}
             data = json.dumps(body).encode()
             self.send_response(200)
@@ -182,6 +183,27 @@ def test_pages_are_read_until_there_are_enough(monkeypatch: pytest.MonkeyPatch) 
     lists = [path for path in asked if "/jobs" not in path]
     assert len(lists) == 2
     assert len(asked) == 2 + 120
+
+
+def test_all_jobs_of_a_large_matrix_count(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = [job(f"test ({n})", 1) for n in range(119)]
+    jobs.append(job("test (119)", 1, "failure", step("Run pytest", "failure")))
+    with github(run(1, "CI", 9, "failure", *jobs)) as (url, _):
+        monkeypatch.setenv("GITHUB_API_URL", url)
+        assert ciwm(["pipeline", "--json"]) == 0
+    found = parse_record(capsys.readouterr().out, PipelineFigures, "figures")
+    (stage,) = found.workflows[0].stages
+    assert (stage.jobs, stage.failed) == (120, 1)
+    assert found.workflows[0].failures == {"test": 1}
+
+
+def test_a_branch_is_asked_for_by_its_whole_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    with github(*SUCCESS) as (url, asked):
+        monkeypatch.setenv("GITHUB_API_URL", url)
+        assert ciwm(["pipeline", "--branch", "fix/a&b#12", "--json"]) == 0
+    assert parse_qs(urlsplit(asked[0]).query)["branch"] == ["fix/a&b#12"]
 
 
 def test_what_cannot_be_asked_or_read_is_one_line(

@@ -144,6 +144,11 @@ def test_scaling_compares_with_the_fewest_ranks_of_what_is_measured() -> None:
         ("devices = 4", "", "the same number of ranks"),
         ('kind = "weak"', 'kind = "weak"\nmetric = "tokens"', "has no metric 'tokens'"),
         ("[[scaling]]", "[scaling]", "write [[scaling]], in two brackets"),
+        (
+            "devices = 4",
+            'devices = 4\nmetrics.step_time = { unit = "ms", better = "lower" }',
+            "step_time is 's', lower of one, and 'ms', lower of four: state one for all",
+        ),
     ],
 )
 def test_scaling_of_what_is_not_there_is_refused(old: str, new: str, words: str) -> None:
@@ -151,3 +156,14 @@ def test_scaling_of_what_is_not_there_is_refused(old: str, new: str, words: str)
         parse_config(SCALED.replace(old, new).encode(), source="ciwm.toml")
 
     assert words in caught.value.message
+
+
+@pytest.mark.parametrize("over_ranks", ["worst", "mean"])
+def test_a_rate_scales_as_a_total_and_not_as_that_of_one_rank(over_ranks: str) -> None:
+    rate = 'metrics.tokens = { unit = "tokens/s", better = "higher", over_ranks = "sum" }'
+    text = SCALED.replace('w.py:step"', f'w.py:step"\n{rate}')
+    text = text.replace('kind = "weak"', 'kind = "weak"\nmetric = "tokens"')
+    assert parse_config(text.encode(), source="ciwm.toml") is not None
+
+    with pytest.raises(ConfigError, match="tokens of four is that of one rank"):
+        parse_config(text.replace('"sum"', f'"{over_ranks}"').encode(), source="ciwm.toml")

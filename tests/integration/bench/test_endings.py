@@ -154,6 +154,35 @@ def test_secrets_of_the_job_do_not_reach_a_launch(
         assert "s3cret-value" not in log
 
 
+def test_cuda_numbers_cards_as_they_are_locked_and_watched(
+    fork: Fork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CUDA_DEVICE_ORDER", "FASTEST_FIRST")
+
+    told = "import os\nprint('order', os.environ['CUDA_DEVICE_ORDER'])\ndef step(): pass\n"
+    run = run_step(fork, told)
+
+    assert "order PCI_BUS_ID" in (fork.runs / "run" / run.launches[0].log).read_text()
+
+
+def test_where_a_compilation_is_measured_each_launch_begins_with_empty_caches(fork: Fork) -> None:
+    metrics = {"first_step_time": {"unit": "s", "better": "lower"}}
+    run = run_step(
+        fork,
+        "import os, pathlib\n"
+        "place = pathlib.Path(os.environ['TORCHINDUCTOR_CACHE_DIR'])\n"
+        "def step():\n"
+        "    assert not place.exists() or list(place.iterdir()) == [place / 'of-this-launch']\n"
+        "    place.mkdir(parents=True, exist_ok=True)\n"
+        "    (place / 'of-this-launch').touch()\n",
+        metrics=metrics,
+        warmup_iterations=1,
+    )
+
+    assert exits(run, "base") == exits(run, "head") == ["ok"] * 4
+    assert not list(fork.runs.glob("run/launches/*/compiled"))
+
+
 def test_a_command_writes_its_samples(fork: Fork) -> None:
     run = run_command(fork, 'echo \'{"latency": [1, 2.5], "other": 3}\' > {out}')
 

@@ -364,6 +364,24 @@ def test_a_real_regression_is_measured_as_one(fork: Fork) -> None:
     assert log(series.ratio) > log(1.4)
 
 
+def test_both_sides_are_timed_by_as_many_calls(fork: Fork) -> None:
+    # 20 us would be timed ten at a time, and 150 us alone
+    spin = (
+        "from time import perf_counter\n"
+        "def work():\n"
+        "    end = perf_counter() + {us}e-6\n"
+        "    while perf_counter() < end: pass\n"
+    )
+    base = fork.commit({"framework/__init__.py": spin.format(us=20)})
+    head = fork.commit({"framework/__init__.py": spin.format(us=150)})
+    warm = workload(warmup_iterations=5, warmup_s=0.11)
+
+    run = fork.measure(fork.request(base, head, warm))
+
+    (calls,) = {launch.samples[0].calls for launch in run.launches}
+    assert calls == (10 if run.launches[0].side == "base" else 1)
+
+
 def test_a_folder_in_use_or_with_other_things_in_it_is_refused(fork: Fork) -> None:
     head = fork.repository.revision("HEAD")
     request = fork.request(head, head)

@@ -223,3 +223,34 @@ def test_a_direction_or_unit_that_the_format_contradicts_is_an_error() -> None:
 def test_units_of_one_kind_are_converted(unit: str, wanted: str, times: float | None) -> None:
     found = factor(unit, wanted)
     assert found == (None if times is None else pytest.approx(times))
+
+
+def changed(folder: Path, name: str, value: Any, *way: Any) -> Path:
+    """A copy of a tool's output with another value at a place; None there is the first key."""
+    data = at = json.loads((OUTPUTS / name).read_text())
+    for key in way[:-1]:
+        at = at[next(iter(at)) if key is None else key]
+    at[way[-1]] = value
+    path = folder / "out.json"
+    path.write_text(json.dumps(data))
+    return path
+
+
+def test_a_value_of_another_kind_is_an_answer_and_no_crash(tmp_path: Path) -> None:
+    asv = "asv/results/machine/32f7f39d-existing-py.json"
+    found = read_file(changed(tmp_path, asv, True, "results", None, 0))  # noqa: FBT003  JSON
+    assert found.measured[0].failure == "asv could not run it"
+
+    place = ("benchmarks", 0, "states", 0, "name")
+    assert "name is no text: 1.5" in refusal(changed(tmp_path, "nvbench.json", 1.5, *place))
+
+    many = read_file(changed(tmp_path, "vllm-serve.json", 10**400, "request_rate"))
+    assert "rate=1000" in many.measured[0].series
+
+
+def test_a_quotient_beyond_all_numbers_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "benchmark.json").write_text('{"full_id": "fold"}')
+    (tmp_path / "sample.json").write_text('{"times": [1e300], "iters": [1e-300]}')
+    found = read_file(tmp_path / "sample.json")
+    with pytest.raises(UsageError, match="fold time has a value that is no finite number"):
+        settled(found.measured, Stated(), "sample.json")

@@ -76,3 +76,21 @@ def test_a_long_message_is_cut_to_one_line() -> None:
     text = shortened("a\n" * 1000)
     assert len(text) == 300
     assert text.endswith("...")
+
+
+def test_a_rank_that_died_is_not_blamed_for_the_words_of_another(tmp_path: Path) -> None:
+    ended = Ended(1, 9.0, "exited", 0)
+    text = "RuntimeError: Read error [127.0.0.1]: Connection reset by peer\n"
+
+    found = classify(ended, Journal(death=(1, 3)), log(tmp_path, text), oom_killed=False)
+
+    assert found is not None
+    assert (found.exit, found.detail) == ("failed", "rank 1: exit status 3")
+
+
+def test_a_limit_is_not_said_to_be_what_the_launch_took(tmp_path: Path) -> None:
+    """It ignored SIGTERM, and was given the grace of five seconds beyond its four."""
+    found = classify(Ended(-9, 8.9, "timeout", 0), Journal(), tmp_path, oom_killed=False)
+
+    assert found is not None
+    assert (found.exit, found.detail) == ("timeout", "killed after 8.9 s: its time was over")

@@ -55,6 +55,19 @@ def test_quantiles_are_taken_when_declared_and_marked(tmp_path: Path) -> None:
     assert samples.aggregate == "p99 of 6 requests"
 
 
+def test_failed_requests_are_judged_or_refused_and_never_left_out(tmp_path: Path) -> None:
+    metrics = {"request_throughput": {"unit": "requests/s", "better": "higher"}}
+    wrote(tmp_path, "vllm-serve-failed.json")
+    failed = json.loads((OUTPUTS / "vllm-serve-failed.json").read_text())["failed"]
+    assert failed > 0
+    with pytest.raises(ResultError, match=f"{failed} of its requests failed, and other figures"):
+        read_samples(tool("vllm-serve", metrics), tmp_path)
+
+    declared = {"unit": "requests", "better": "lower", "threshold_abs": 1}
+    found = read_samples(tool("vllm-serve", {**metrics, "failed_requests": declared}), tmp_path)
+    assert {one.metric: one.values for one in found}["failed_requests"] == (failed,)
+
+
 def test_each_benchmark_that_is_named_is_a_series_and_others_are_left_out(tmp_path: Path) -> None:
     one = tool("pytest-benchmark", TIME, benchmarks=[SORTS[1]])
     assert [series.series for series in family([one], GateConfig())] == [f"w/{SORTS[1]}"]

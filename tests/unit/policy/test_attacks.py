@@ -142,6 +142,19 @@ def test_a_head_that_slows_only_its_warm_up_or_reads_a_false_clock_is_warned_of(
     )
 
 
+@pytest.mark.parametrize(("seconds", "hangs"), [(570, True), (1.9, False)])
+def test_a_head_that_hangs_until_the_budget_is_spent_is_pointed_out(
+    seconds: float, *, hangs: bool
+) -> None:
+    built = RunBuilder()
+    built.block(0, {"base": [1, 1], "head": [1, 1]}, exits={"head": ["interrupted"] * 2})
+    verdict = decide(changed(built.run(complete=False), took(seconds)), GateConfig())
+    said = [line for line in verdict.problems if "does it hang?" in line]
+    assert bool(said) == hangs
+    start = "decode: a launch of head was stopped after 570 s, and none that ended took more than 1"
+    assert all(line.startswith(start) for line in said)
+
+
 @pytest.mark.parametrize(("seconds", "head"), [(1.9, 10), (1.1, 10), (3, 12)])
 def test_a_small_or_an_explained_difference_is_not_warned_of(seconds: float, head: float) -> None:
     run = RunBuilder().blocks(4, 10, head).run()

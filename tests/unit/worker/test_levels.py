@@ -76,6 +76,23 @@ def test_calls_are_batched_by_powers_of_ten_up_to_fifty_microseconds(
     assert batch_size(step_s) == size
 
 
+@pytest.mark.parametrize(
+    ("step_s", "before", "size"),
+    [
+        (51e-6, 10, 10),
+        (49e-6, 1, 1),
+        (49e-6, 100, 100),
+        (49e-6, 1000, 10),  # 50 ms a sample, where half a millisecond is enough
+        (4.9e-6, 1, 100),
+        (None, 10, 10),
+    ],
+)
+def test_a_launch_batches_as_one_before_unless_that_is_far_off(
+    step_s: float | None, before: int, size: int
+) -> None:
+    assert batch_size(step_s, before) == size
+
+
 def test_a_batch_calls_the_next_steps_in_turn_and_gives_the_last_result() -> None:
     called: list[int] = []
 
