@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,17 @@ if TYPE_CHECKING:
     from ciwm.bench.saved_request import SavedRequest
     from ciwm.records import Launch, Plan, Side
     from ciwm.records.ranks import CommunicationProfile
+
+
+def taken_s(launches: Iterable[Launch]) -> float:
+    """Seconds in which any of them ran: launches on several cards at once take no more than one."""
+    total, until = 0.0, None
+    for begun, took_s in sorted((launch.started_at, launch.duration_s) for launch in launches):
+        ended = begun + timedelta(seconds=took_s)
+        if until is None or ended > until:
+            total += (ended - max(begun, until or begun)).total_seconds()
+            until = ended
+    return total
 
 
 class RunSoFar:
