@@ -67,8 +67,9 @@ def command(
 
     Writes run/run.json, and where the shards left reports report.json, into the folder of --out.
     A shard that is missing is named and ends it with 4, after the others were merged: its series
-    are missing. Else it ends as `ciwm gate` does: 1 regressed, missing or failed, or a loss in the
-    workload map of a shard; 3 and 5 doubt, when the configuration says so.
+    are missing. Else it ends as `ciwm ci` does: 1 regressed, missing or failed, or a loss in the
+    workload map of a shard, or a shard whose image of head is lost; 3 and 5 doubt, when the
+    configuration says so.
     """
     from ciwm.bench.merging import merged  # noqa: PLC0415
     from ciwm.commands.ci import folder_for  # noqa: PLC0415

@@ -12,7 +12,16 @@ from ciwm.errors import CiwmError, EnvironmentFailure, UsageError
 from ciwm.records import BumpReport, Run, read_record
 from ciwm.records.bump import Stage, StageName
 from ciwm.story.ending import conclusion_of, exit_code_of
+from ciwm.story.merged_besides import (
+    lacking,
+    merged_closing,
+    merged_coverage,
+    merged_packages,
+    merged_trends,
+    with_theirs,
+)
 from ciwm.story.merged_map import merged_map
+from ciwm.story.packaging import head_is_lost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -90,14 +99,17 @@ def merged_report(
     builds = _builds(report for _, report in told)
     sync, sync_base = _sync(report for _, report in told)
     map_diff = merged_map(told, config.gate.block_on)
-    warnings = tuple(dict.fromkeys(line for _, report in told for line in report.warnings))
+    packages, coverage = merged_packages(told), merged_coverage(told)
+    said = (line for _, report in told for line in report.warnings)
+    warnings = tuple(dict.fromkeys((*said, *lacking(told))))
+    over = config.sync.block and sync is not None and not _within_budget(sync)
     exit_code = exit_code_of(
         stages,
         builds,
         verdict,
         config.gate,
         map_diff,
-        over_budget=config.sync.block and sync is not None and not _within_budget(sync),
+        over_budget=over or head_is_lost(packages),
         interrupted=any(stage.status == "interrupted" for stage in stages),
     )
     return BumpReport(
@@ -113,6 +125,7 @@ def merged_report(
         sync=sync,
         sync_base=sync_base,
         builds=builds,
+        packages=packages,
         environment=run.head.environment if run else first.environment,
         run_file="run/run.json" if run else None,
         run_summary=run.stopped_because if run else None,
@@ -120,7 +133,11 @@ def merged_report(
         map_diff=map_diff,
         conclusion=conclusion_of(verdict, exit_code, map_diff, warnings),
         headline=headline(stages, builds, sync, verdict, sync_base, map_diff=map_diff),
-        exit_code=exit_code,
+        exit_code=with_theirs(exit_code, told),
+        coverage=coverage[0] if len(coverage) == 1 else None,
+        coverage_by_shard=coverage if len(coverage) > 1 else (),
+        trends=merged_trends(told),
+        closing=merged_closing(told),
         warnings=warnings,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import pytest
 from ciwm.cli import run as ciwm
 from ciwm.records import BumpReport, Run, read_record
 from ciwm.records.bump import Stage
+from ciwm.records.closing import Closing
 from tests.map_examples import map_change, map_diff
 from tests.records_examples import bump, stages
 from tests.runs import RunBuilder, build, series
@@ -288,6 +290,31 @@ def test_a_map_that_could_not_be_made_on_a_device_fails_the_whole(tmp_path: Path
     report = merged_maps(tmp_path, None, None, code=4, stages=(*stages()[2:], broken))
     assert report.conclusion == "failure"
     assert [stage.message for stage in report.stages if stage.name == "map"] == ["no compiler"]
+
+
+@pytest.mark.parametrize("code", [4, 70])
+def test_what_ended_one_job_ends_the_whole_so(tmp_path: Path, code: int) -> None:
+    """Records that could not be kept, or a mistake of ours: a failed stage may tell of neither."""
+    runs = [shard(label, SAME, seed) for seed, label in enumerate(LABELS)]
+    for run, ended in zip(runs, (0, code), strict=True):
+        label = run.plan.shard
+        folder = tmp_path / "artifacts" / f"shard-{label}"
+        written(folder, run, told(label, run, exit_code=ended))
+    assert merge(tmp_path, "--from", str(tmp_path / "artifacts")) == code
+
+
+def test_a_waiver_that_a_device_still_needs_is_not_closed(tmp_path: Path) -> None:
+    over, healed = (
+        Closing(series=name, metric="*", issue="#1", expires=date(2026, 1, 31), why="it is over")
+        for name in ("over", "healed")
+    )
+    for seed, (label, closing) in enumerate(zip(LABELS, ((healed, over), (over,)), strict=True)):
+        run = shard(label, SAME, seed)
+        report = told(label, run, closing=closing)
+        written(tmp_path / "artifacts" / f"shard-{label}", run, report)
+    assert merge(tmp_path, "--from", str(tmp_path / "artifacts")) == 0
+    report = read_record(tmp_path / "out" / "report.json", BumpReport)
+    assert report.closing == (over,)
 
 
 def test_a_device_whose_head_does_not_build_fails_alone(tmp_path: Path) -> None:
