@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ciwm.config import Config
-    from ciwm.records import BumpReport, Run, Verdict
+    from ciwm.records import BuildRecord, BumpReport, Run, Verdict
     from ciwm.story.merged import ShardFiles
 
 _LOG_WIDTH = 120
@@ -146,27 +146,41 @@ def _judged(
     from ciwm.policy import exit_code  # noqa: PLC0415
     from ciwm.story.merged import merged_report  # noqa: PLC0415
 
-    verdict = _verdict(run, config) if run is not None else None
+    verdict = _verdict(files, run, config)
     report = merged_report(files, run, verdict, config)
     if report is not None:
         return report, report.exit_code
     return None, exit_code(verdict, config.gate) if verdict is not None else 0
 
 
-def _verdict(run: Run, config: Config) -> Verdict:
-    """The verdict on the whole, which is shown on stderr."""
+def _verdict(files: Sequence[ShardFiles], run: Run | None, config: Config) -> Verdict | None:
+    """The verdict on the whole, which is shown on stderr; on builds alone where there is no run."""
     from datetime import datetime, timezone  # noqa: PLC0415
 
     from rich.console import Console  # noqa: PLC0415
 
-    from ciwm.policy import Waivers, decide  # noqa: PLC0415
+    from ciwm.policy import Waivers, decide, of_all_builds  # noqa: PLC0415
     from ciwm.report.verdict_text import show_verdict  # noqa: PLC0415
     from ciwm.waivers import find_waivers  # noqa: PLC0415
 
     waivers = Waivers(find_waivers(Path()), datetime.now(timezone.utc).date())
-    verdict = decide(run, config.gate, waivers=waivers if waivers.list else None)
-    show_verdict(verdict, Console(stderr=True, width=_LOG_WIDTH))
+    known = waivers if waivers.list else None
+    if run is None:
+        verdict = of_all_builds(_built(files), config.gate, known)
+    else:
+        verdict = decide(run, config.gate, waivers=known)
+    if verdict is not None:
+        show_verdict(verdict, Console(stderr=True, width=_LOG_WIDTH))
     return verdict
+
+
+def _built(files: Sequence[ShardFiles]) -> list[tuple[str, Sequence[BuildRecord]]]:
+    """The builds of base and head of each shard that has both."""
+    return [
+        (one.part.label, one.report.builds)
+        for one in files
+        if one.report is not None and len(one.report.builds) == 2  # noqa: PLR2004
+    ]
 
 
 def _save(directory: Path, run: Run | None, report: BumpReport | None) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, get_args
 from ciwm import __version__
 from ciwm.bench.merging import Part
 from ciwm.errors import CiwmError, EnvironmentFailure, UsageError
-from ciwm.records import BumpReport, Run, read_record
+from ciwm.records import SEVERITY, BumpReport, Run, read_record
 from ciwm.records.bump import Stage, StageName
 from ciwm.story.ending import conclusion_of, exit_code_of
 from ciwm.story.merged_besides import (
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from ciwm.config import Config
+    from ciwm.config import Config, GateConfig
     from ciwm.records import BuildRecord, SyncReport, Verdict
     from ciwm.records.bump import StageStatus
 
@@ -96,7 +96,7 @@ def merged_report(
         return None
     first = told[0][1]
     stages = (*_stages(told, judged=verdict is not None), *missing_stages(shards))
-    builds = _builds(report for _, report in told)
+    builds = _builds((report for _, report in told), config.gate)
     sync, sync_base = _sync(report for _, report in told)
     map_diff = merged_map(told, config.gate.block_on)
     packages, coverage = merged_packages(told), merged_coverage(told)
@@ -184,11 +184,23 @@ def missing_stages(shards: Sequence[ShardFiles]) -> Iterator[Stage]:
             yield Stage(name="bench", status="failed", duration_s=0, message=message)
 
 
-def _builds(reports: Iterable[BumpReport]) -> tuple[BuildRecord, ...]:
-    """The pair of builds that tells most: one of which something did not build, if there is any."""
+def _builds(reports: Iterable[BumpReport], gate: GateConfig) -> tuple[BuildRecord, ...]:
+    """The pair of builds that tells most: whose head does not build, whose base, what took long."""
     pairs = [report.builds for report in reports if len(report.builds) == 2]  # noqa: PLR2004
-    broken = (pair for pair in pairs if not all(build.ok for build in pair))
-    return next(broken, pairs[0] if pairs else ())
+    return min(pairs, key=lambda pair: _fine(pair, gate), default=())
+
+
+def _fine(pair: tuple[BuildRecord, ...], gate: GateConfig) -> tuple[bool, bool, int]:
+    from ciwm.policy import of_builds  # noqa: PLC0415
+
+    base, head = pair
+    verdict = of_builds(pair, gate)
+    rows = verdict.series if verdict is not None else ()
+    return (
+        head.ok,
+        base.ok,
+        min((SEVERITY.index(row.outcome) for row in rows), default=len(SEVERITY)),
+    )
 
 
 def _sync(reports: Iterable[BumpReport]) -> tuple[SyncReport | None, SyncReport | None]:

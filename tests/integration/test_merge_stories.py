@@ -36,6 +36,10 @@ files = {"a.py": {"executed_lines": hit, "missing_lines": missed}}
 pathlib.Path("coverage.json").write_text(json.dumps({"files": files}))
 """
 COVERAGE = '[coverage]\nfiles = ["coverage.json"]\n'
+# a build that takes two seconds longer on one device, where its limits leave room for one
+SLOW = '[ "$DEVICE" = a100 ] || sleep 2\n'
+LIMITS = '[gate]\nmax_launches = 4\nbuild_growth = "50%"\nbuild_growth_floor = "1s"\n'
+BUILD = '[build]\ncommand = "sh build.sh"\npass_env = ["DEVICE"]\n'
 # The figures are drawn, not timed: launches differ by half a percent.
 DRAW = """\
 import json, random, sys
@@ -232,3 +236,26 @@ def test_a_waiver_that_every_device_would_close_is_told(matrix: Matrix) -> None:
     report = matrix.merge(0)
     assert [(one.series, one.issue) for one in report.closing] == [("draw", "#412")]
     assert "Waivers to close" in comment_markdown(report)
+
+
+@pytest.mark.parametrize("workload", ["", WORKLOAD])
+def test_a_build_that_takes_too_long_on_one_device_blocks(matrix: Matrix, workload: str) -> None:
+    files = {"bench/draw.py": DRAW, "framework/__init__.py": "COST = 1.0\n", "build.sh": "true\n"}
+    matrix.commit(BUILD + LIMITS + workload, files, {"build.sh": SLOW})
+    matrix.measure(*LABELS)
+    assert [matrix.shard(label).exit_code for label in LABELS] == [1, 0]
+    report = matrix.merge(1)
+    assert report.verdict is not None
+    found = {one.series: one.outcome for one in report.verdict.series if one.of_build}
+    assert found == {"build@a100": "unchanged", "build@h100": "regressed"}
+    assert "Head's build takes too long on h100" in report.headline
+
+
+def test_a_head_that_one_device_cannot_build_blocks_whatever_another_has(matrix: Matrix) -> None:
+    base, head = '[ "$DEVICE" != a100 ]\n', '[ "$DEVICE" != h100 ]\n'
+    matrix.commit(BUILD, {"build.sh": base}, {"build.sh": head})
+    matrix.measure(*LABELS)
+    assert [matrix.shard(label).exit_code for label in LABELS] == [1, 0]
+    report = matrix.merge(1)
+    assert report.conclusion == "failure"
+    assert report.headline.startswith("Head does not build")
