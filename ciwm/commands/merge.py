@@ -48,6 +48,13 @@ _LABELLED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,50})=(.+)", re.DOTALL)
     type=click.Path(dir_okay=False, path_type=Path),
     help="Judge by [gate] of FILE instead of this directory's ciwm.toml.",
 )
+@click.option(
+    "--confirms",
+    envvar="CIWM_CONFIRMS",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="A merged run of the same revisions from earlier jobs, whose regressions these confirm.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the merged run and nothing else.")
 def command(
     runs: tuple[str, ...],
@@ -56,6 +63,7 @@ def command(
     out: Path | None,
     config_file: Path | None,
     *,
+    confirms: Path | None,
     as_json: bool,
 ) -> int:
     """Join the runs of a matrix into one, and judge it once.
@@ -72,16 +80,18 @@ def command(
     configuration says so.
     """
     from ciwm.bench.merging import merged  # noqa: PLC0415
+    from ciwm.bench.run_file import read_run  # noqa: PLC0415
     from ciwm.commands.ci import folder_for  # noqa: PLC0415
     from ciwm.config import find_config, read_config  # noqa: PLC0415
 
     files = _with_absent(_files(runs, folder), shards)
     config = read_config(config_file) if config_file else find_config(Path())
+    first = None if confirms is None else read_run(confirms)
     directory = folder_for(out)
     told = any(one.report is not None for one in files)
     measured = any(one.part.run is not None for one in files)
     run = merged([one.part for one in files]) if measured or not told else None
-    report, code = _judged(files, run, config)
+    report, code = _judged(files, run, config, first)
     _save(directory, run, report)
     for line in _named(files):
         click.echo(f"error: {line}", err=True)
@@ -140,20 +150,32 @@ def _file(text: str) -> ShardFiles:
 
 
 def _judged(
-    files: Sequence[ShardFiles], run: Run | None, config: Config
+    files: Sequence[ShardFiles], run: Run | None, config: Config, first: Run | None
 ) -> tuple[BumpReport | None, int]:
-    """The report of all jobs, where they left any, and the exit code."""
+    """The report of all jobs, where they left any, and the exit code.
+
+    Where there is a report, it tells why there is no verdict; else that is raised.
+    """
+    from ciwm.errors import CiwmError  # noqa: PLC0415
     from ciwm.policy import exit_code  # noqa: PLC0415
     from ciwm.story.merged import merged_report  # noqa: PLC0415
 
-    verdict = _verdict(files, run, config)
-    report = merged_report(files, run, verdict, config)
+    verdict, failed = None, None
+    try:
+        verdict = _verdict(files, run, config, first)
+    except CiwmError as error:
+        if all(one.report is None for one in files):
+            raise
+        failed = error
+    report = merged_report(files, run, verdict, config, failed)
     if report is not None:
         return report, report.exit_code
     return None, exit_code(verdict, config.gate) if verdict is not None else 0
 
 
-def _verdict(files: Sequence[ShardFiles], run: Run | None, config: Config) -> Verdict | None:
+def _verdict(
+    files: Sequence[ShardFiles], run: Run | None, config: Config, first: Run | None
+) -> Verdict | None:
     """The verdict on the whole, which is shown on stderr; on builds alone where there is no run."""
     from datetime import datetime, timezone  # noqa: PLC0415
 
@@ -161,6 +183,7 @@ def _verdict(files: Sequence[ShardFiles], run: Run | None, config: Config) -> Ve
 
     from ciwm.policy import Waivers, decide, of_all_builds  # noqa: PLC0415
     from ciwm.report.verdict_text import show_verdict  # noqa: PLC0415
+    from ciwm.story.merged import refuse_unconfirmed  # noqa: PLC0415
     from ciwm.waivers import find_waivers  # noqa: PLC0415
 
     waivers = Waivers(find_waivers(Path()), datetime.now(timezone.utc).date())
@@ -168,7 +191,10 @@ def _verdict(files: Sequence[ShardFiles], run: Run | None, config: Config) -> Ve
     if run is None:
         verdict = of_all_builds(_built(files), config.gate, known)
     else:
-        verdict = decide(run, config.gate, waivers=known)
+        if first is None:
+            refuse_unconfirmed(files)
+        judged, second = (run, None) if first is None else (first, run)
+        verdict = decide(judged, config.gate, second, known)
     if verdict is not None:
         show_verdict(verdict, Console(stderr=True, width=_LOG_WIDTH))
     return verdict

@@ -83,11 +83,16 @@ def _read(path: Path) -> tuple[Run | None, BumpReport | None]:
 
 
 def merged_report(
-    shards: Sequence[ShardFiles], run: Run | None, verdict: Verdict | None, config: Config
+    shards: Sequence[ShardFiles],
+    run: Run | None,
+    verdict: Verdict | None,
+    config: Config,
+    failed: CiwmError | None = None,
 ) -> BumpReport | None:
     """One report of all jobs; None where they left none. The verdict is that on the merged run.
 
-    Without a run nothing was measured anywhere, as where no workload is declared.
+    Without a run nothing was measured anywhere, as where no workload is declared. `failed` is why
+    there is no verdict.
     """
     from ciwm.report.headline import headline  # noqa: PLC0415
 
@@ -95,7 +100,7 @@ def merged_report(
     if not told:
         return None
     first = told[0][1]
-    stages = (*_stages(told, judged=verdict is not None), *missing_stages(shards))
+    stages = (*_stages(told), *_gate(verdict, failed), *missing_stages(shards))
     builds = _builds((report for _, report in told), config.gate)
     sync, sync_base = _sync(report for _, report in told)
     map_diff = merged_map(told, config.gate.block_on)
@@ -142,7 +147,7 @@ def merged_report(
     )
 
 
-def _stages(told: Sequence[tuple[str, BumpReport]], *, judged: bool) -> Iterator[Stage]:
+def _stages(told: Sequence[tuple[str, BumpReport]]) -> Iterator[Stage]:
     """Each stage once: as it ended in the worst of the jobs, with what that job says of it."""
     for name in _ORDER:
         every = [
@@ -163,8 +168,26 @@ def _stages(told: Sequence[tuple[str, BumpReport]], *, judged: bool) -> Iterator
             message=_said(list(said), alone=len(every) == 1),
             hint=next((stage.hint for _, stage in those if stage.hint), ""),
         )
-    if judged:
+
+
+def _gate(verdict: Verdict | None, failed: CiwmError | None) -> Iterator[Stage]:
+    if failed is not None:
+        told = {"message": failed.message, "hint": failed.hint or ""}
+        yield Stage(name="gate", status="failed", duration_s=0, **told)
+    elif verdict is not None:
         yield Stage(name="gate", status="done", duration_s=0)
+
+
+def refuse_unconfirmed(shards: Sequence[ShardFiles]) -> None:
+    """Raise UsageError where a job confirmed an earlier run: alone, its own proves less."""
+    for shard in shards:
+        run, verdict = shard.part.run, shard.report.verdict if shard.report is not None else None
+        if run is not None and verdict is not None and verdict.run != run.id:
+            named = f"shard {shard.part.label}" if shard.part.label else "a shard"
+            raise UsageError(
+                f"{named} confirms the run {verdict.run} of an earlier job, which is not given",
+                "name the merged run of the earlier jobs: ciwm merge --confirms RUN",
+            )
 
 
 def _said(messages: list[tuple[str, str]], *, alone: bool) -> str:

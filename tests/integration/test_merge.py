@@ -146,6 +146,23 @@ def test_a_shard_that_cannot_be_read_is_missing(
     assert outcomes(tmp_path / "out" / "run", capsys)["decode/b1@a100"] == "missing"
 
 
+def test_a_device_that_drew_one_launch_order_twice_confirms_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder, seeds in (("first", (1, 2)), ("second", (3, 2))):
+        paths = []
+        for label, seed in zip(LABELS, seeds, strict=True):
+            run = shard(label, SLOWER, seed)
+            run = run.model_copy(update={"id": f"{folder}-{label}"})
+            paths.append(str(written(tmp_path / folder / label, run)))
+        assert ciwm(["merge", *paths, "--out", str(tmp_path / f"{folder}-merged")]) == 1
+    capsys.readouterr()
+    again = [str(tmp_path / "second" / label) for label in LABELS]
+    assert merge(tmp_path, *again, "--confirms", str(tmp_path / "first-merged")) == 2
+    said = "both runs drew the same launch order in shard a100 (seed 2)"
+    assert said in capsys.readouterr().err
+
+
 def test_labels_that_must_be_there_can_be_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

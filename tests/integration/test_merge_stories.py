@@ -259,3 +259,37 @@ def test_a_head_that_one_device_cannot_build_blocks_whatever_another_has(matrix:
     report = matrix.merge(1)
     assert report.conclusion == "failure"
     assert report.headline.startswith("Head does not build")
+
+
+def test_a_second_matrix_confirms_what_the_first_found(matrix: Matrix) -> None:
+    files = {"bench/draw.py": DRAW, "framework/__init__.py": "COST = 1.0\n"}
+    slower = {"framework/__init__.py": "COST = 1.1\n"}
+    matrix.commit(f"[gate]\nconfirm = true\n{WORKLOAD}", files, slower)
+    matrix.measure(*LABELS)
+    first = matrix.merge(0)
+    assert first.verdict is not None
+    assert (first.verdict.needs_confirmation, first.conclusion) == (True, "neutral")
+
+    for folder in ("artifacts", "merged"):
+        (matrix.folder / folder).rename(matrix.folder / f"first-{folder}")
+    earlier = {
+        label: ("--confirms", str(matrix.folder / "first-artifacts" / f"shard-{label}"))
+        for label in LABELS
+    }
+    matrix.measure(*LABELS, options=earlier)
+    assert [matrix.shard(label).exit_code for label in LABELS] == [1, 1]
+    alone = matrix.merge(4)  # the evidence of these jobs without that of the earlier ones
+    (stage,) = [one for one in alone.stages if one.status == "failed"]
+    assert (stage.name, alone.conclusion) == ("gate", "failure")
+    assert "confirms the run" in stage.message
+    assert "ciwm merge --confirms RUN" in stage.hint
+
+    (matrix.folder / "merged").rename(matrix.folder / "alone")
+    report = matrix.merge(1, "--confirms", str(matrix.folder / "first-merged"))
+    assert report.verdict is not None
+    assert {one.series: one.outcome for one in report.verdict.series} == {
+        "draw@a100": "regressed",
+        "draw@h100": "regressed",
+    }
+    assert all(one.confirmation is not None for one in report.verdict.series)
+    assert report.conclusion == "failure"
