@@ -227,9 +227,12 @@ def _fine(pair: tuple[BuildRecord, ...], gate: GateConfig) -> tuple[bool, bool, 
 
 
 def _sync(reports: Iterable[BumpReport]) -> tuple[SyncReport | None, SyncReport | None]:
-    """What upstream costs, as the first job that reckoned it has it: it is the same on all."""
-    found = next((report for report in reports if report.sync is not None), None)
-    return (None, None) if found is None else (found.sync, found.sync_base)
+    """What upstream costs, as the first job that reckoned it has it, or the first over its budget.
+
+    It is the same on all, unless upstream moved between two jobs.
+    """
+    found = [(one.sync, one.sync_base) for one in reports if one.sync is not None]
+    return min(found, key=lambda pair: _within_budget(pair[0]), default=(None, None))
 
 
 def _within_budget(sync: SyncReport) -> bool:

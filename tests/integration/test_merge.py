@@ -13,8 +13,9 @@ from ciwm.cli import run as ciwm
 from ciwm.records import BumpReport, Run, read_record
 from ciwm.records.bump import Stage
 from ciwm.records.closing import Closing
+from ciwm.records.sync_gate import SyncGate
 from tests.map_examples import map_change, map_diff
-from tests.records_examples import bump, stages
+from tests.records_examples import bump, stages, sync
 from tests.runs import RunBuilder, build, series
 
 if TYPE_CHECKING:
@@ -318,6 +319,22 @@ def test_what_ended_one_job_ends_the_whole_so(tmp_path: Path, code: int) -> None
         folder = tmp_path / "artifacts" / f"shard-{label}"
         written(folder, run, told(label, run, exit_code=ended))
     assert merge(tmp_path, "--from", str(tmp_path / "artifacts")) == code
+
+
+def test_an_upstream_that_moved_beyond_the_budget_between_two_jobs_blocks(tmp_path: Path) -> None:
+    (tmp_path / "ciwm.toml").write_text("[sync]\nblock = true\n")
+    costs = {
+        "a100": SyncGate(ok=True),
+        "h100": SyncGate(ok=False, over=("7 conflicts, at most 6",)),
+    }
+    for seed, (label, gate) in enumerate(costs.items()):
+        run = shard(label, SAME, seed)
+        report = told(label, run, sync=sync(gate=gate))
+        written(tmp_path / "artifacts" / f"shard-{label}", run, report)
+    assert merge(tmp_path, "--from", str(tmp_path / "artifacts")) == 1
+    report = read_record(tmp_path / "out" / "report.json", BumpReport)
+    assert report.sync is not None
+    assert report.sync.gate == costs["h100"]
 
 
 def test_a_waiver_that_a_device_still_needs_is_not_closed(tmp_path: Path) -> None:
