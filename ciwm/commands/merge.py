@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ciwm.config import Config
-    from ciwm.records import BumpReport, Run, Verdict
+    from ciwm.records import BuildRecord, BumpReport, Run, Verdict
     from ciwm.story.merged import ShardFiles
 
 _LOG_WIDTH = 120
@@ -48,6 +48,13 @@ _LABELLED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,50})=(.+)", re.DOTALL)
     type=click.Path(dir_okay=False, path_type=Path),
     help="Judge by [gate] of FILE instead of this directory's ciwm.toml.",
 )
+@click.option(
+    "--confirms",
+    envvar="CIWM_CONFIRMS",
+    type=click.Path(path_type=Path),
+    metavar="RUN",
+    help="A merged run of the same revisions from earlier jobs, whose regressions these confirm.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the merged run and nothing else.")
 def command(
     runs: tuple[str, ...],
@@ -56,6 +63,7 @@ def command(
     out: Path | None,
     config_file: Path | None,
     *,
+    confirms: Path | None,
     as_json: bool,
 ) -> int:
     """Join the runs of a matrix into one, and judge it once.
@@ -67,20 +75,23 @@ def command(
 
     Writes run/run.json, and where the shards left reports report.json, into the folder of --out.
     A shard that is missing is named and ends it with 4, after the others were merged: its series
-    are missing. Else it ends as `ciwm gate` does: 1 regressed, missing or failed, or a loss in the
-    workload map of a shard; 3 and 5 doubt, when the configuration says so.
+    are missing. Else it ends as `ciwm ci` does: 1 regressed, missing or failed, or a loss in the
+    workload map of a shard, or a shard whose image of head is lost; 3 and 5 doubt, when the
+    configuration says so.
     """
     from ciwm.bench.merging import merged  # noqa: PLC0415
+    from ciwm.bench.run_file import read_run  # noqa: PLC0415
     from ciwm.commands.ci import folder_for  # noqa: PLC0415
     from ciwm.config import find_config, read_config  # noqa: PLC0415
 
     files = _with_absent(_files(runs, folder), shards)
     config = read_config(config_file) if config_file else find_config(Path())
+    first = None if confirms is None else read_run(confirms)
     directory = folder_for(out)
     told = any(one.report is not None for one in files)
     measured = any(one.part.run is not None for one in files)
     run = merged([one.part for one in files]) if measured or not told else None
-    report, code = _judged(files, run, config)
+    report, code = _judged(files, run, config, first)
     _save(directory, run, report)
     for line in _named(files):
         click.echo(f"error: {line}", err=True)
@@ -139,33 +150,63 @@ def _file(text: str) -> ShardFiles:
 
 
 def _judged(
-    files: Sequence[ShardFiles], run: Run | None, config: Config
+    files: Sequence[ShardFiles], run: Run | None, config: Config, first: Run | None
 ) -> tuple[BumpReport | None, int]:
-    """The report of all jobs, where they left any, and the exit code."""
+    """The report of all jobs, where they left any, and the exit code.
+
+    Where there is a report, it tells why there is no verdict; else that is raised.
+    """
+    from ciwm.errors import CiwmError  # noqa: PLC0415
     from ciwm.policy import exit_code  # noqa: PLC0415
     from ciwm.story.merged import merged_report  # noqa: PLC0415
 
-    verdict = _verdict(run, config) if run is not None else None
-    report = merged_report(files, run, verdict, config)
+    verdict, failed = None, None
+    try:
+        verdict = _verdict(files, run, config, first)
+    except CiwmError as error:
+        if all(one.report is None for one in files):
+            raise
+        failed = error
+    report = merged_report(files, run, verdict, config, failed)
     if report is not None:
         return report, report.exit_code
     return None, exit_code(verdict, config.gate) if verdict is not None else 0
 
 
-def _verdict(run: Run, config: Config) -> Verdict:
-    """The verdict on the whole, which is shown on stderr."""
+def _verdict(
+    files: Sequence[ShardFiles], run: Run | None, config: Config, first: Run | None
+) -> Verdict | None:
+    """The verdict on the whole, which is shown on stderr; on builds alone where there is no run."""
     from datetime import datetime, timezone  # noqa: PLC0415
 
     from rich.console import Console  # noqa: PLC0415
 
-    from ciwm.policy import Waivers, decide  # noqa: PLC0415
+    from ciwm.policy import Waivers, decide, of_all_builds  # noqa: PLC0415
     from ciwm.report.verdict_text import show_verdict  # noqa: PLC0415
+    from ciwm.story.merged import refuse_unconfirmed  # noqa: PLC0415
     from ciwm.waivers import find_waivers  # noqa: PLC0415
 
     waivers = Waivers(find_waivers(Path()), datetime.now(timezone.utc).date())
-    verdict = decide(run, config.gate, waivers=waivers if waivers.list else None)
-    show_verdict(verdict, Console(stderr=True, width=_LOG_WIDTH))
+    known = waivers if waivers.list else None
+    if run is None:
+        verdict = of_all_builds(_built(files), config.gate, known)
+    else:
+        if first is None:
+            refuse_unconfirmed(files)
+        judged, second = (run, None) if first is None else (first, run)
+        verdict = decide(judged, config.gate, second, known)
+    if verdict is not None:
+        show_verdict(verdict, Console(stderr=True, width=_LOG_WIDTH))
     return verdict
+
+
+def _built(files: Sequence[ShardFiles]) -> list[tuple[str, Sequence[BuildRecord]]]:
+    """The builds of base and head of each shard that has both."""
+    return [
+        (one.part.label, one.report.builds)
+        for one in files
+        if one.report is not None and len(one.report.builds) == 2  # noqa: PLR2004
+    ]
 
 
 def _save(directory: Path, run: Run | None, report: BumpReport | None) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ciwm.policy.answer import conclusion, exit_code
-    from ciwm.policy.build_time import of_builds
+    from ciwm.policy.build_time import of_all_builds, of_builds
     from ciwm.policy.decision import decide
     from ciwm.policy.thresholds import by_policy_of
     from ciwm.policy.waiving import Waivers
@@ -21,10 +21,20 @@ _HOME = {
     "conclusion": "answer",
     "decide": "decision",
     "exit_code": "answer",
+    "of_all_builds": "build_time",
     "of_builds": "build_time",
 }
 
-__all__ = ["Waivers", "Watch", "by_policy_of", "conclusion", "decide", "exit_code", "of_builds"]
+__all__ = [
+    "Waivers",
+    "Watch",
+    "by_policy_of",
+    "conclusion",
+    "decide",
+    "exit_code",
+    "of_all_builds",
+    "of_builds",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -12,14 +12,15 @@ from ciwm.policy.answer import headline, run_outcome
 from ciwm.policy.blocks import APART
 from ciwm.policy.outcomes import Outcome
 from ciwm.policy.waiving import waived_build
-from ciwm.records import LaunchCount, SeriesVerdict, Verdict
+from ciwm.records import SEVERITY, LaunchCount, SeriesVerdict, Verdict
+from ciwm.records.labels import labelled
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from ciwm.config import GateConfig
     from ciwm.policy.waiving import Waivers
-    from ciwm.records import BuildRecord, Run
+    from ciwm.records import Arm, BuildRecord, Run
 
 SERIES, METRIC = "build", "time"
 NO_INTERVAL = "none: there is one build a side"
@@ -30,16 +31,24 @@ def of_builds(
     builds: Sequence[BuildRecord], config: GateConfig, waivers: Waivers | None = None
 ) -> Verdict | None:
     """The verdict where nothing but builds was made, base's and head's; None without limits."""
-    base, head = builds
-    row = _row(base, head, config)
-    if row is None:
+    return of_all_builds([("", builds)], config, waivers)
+
+
+def of_all_builds(
+    pairs: Iterable[tuple[str, Sequence[BuildRecord]]],
+    config: GateConfig,
+    waivers: Waivers | None = None,
+) -> Verdict | None:
+    """As of_builds, of the shards of a matrix by their labels; None where none is judged."""
+    found = (_row(base, head, config, label) for label, (base, head) in pairs)
+    rows = _worst([_settled(row, config, waivers) for row in found if row is not None])
+    if not rows:
         return None
-    rows = (_settled(row, config, waivers),)
-    found = run_outcome(rows, config)
+    outcome = run_outcome(rows, config)
     return Verdict(
         run="",
-        outcome=found,
-        reason=headline(rows, found, config, planned=1),
+        outcome=outcome,
+        reason=headline(rows, outcome, config, planned=len(rows)),
         alpha=config.family_alpha,
         family_size=0,
         interval_method=NO_INTERVAL,
@@ -49,25 +58,54 @@ def of_builds(
 
 def of_run(
     run: Run, config: GateConfig, second: Run | None, waivers: Waivers | None
-) -> SeriesVerdict | None:
-    """The row of a run's builds; None without limits, or where head does not build at all.
+) -> tuple[SeriesVerdict, ...]:
+    """The row of a run's builds, or of each shard's; none without limits, or of no head that built.
 
     Samples of another tool come without builds, and are not asked for them.
     """
-    base, head = run.base.build, run.head.build
-    if run.plan.order != "seeded" and base is None and head is None:
-        return None
-    # two that were measured apart were not built in one job either
-    row = _row(base if run.plan.order not in APART else None, head, config)
-    if row is None or second is None or row.outcome != "regressed":
-        return row if row is None else _settled(row, config, waivers)
-    other = _row(second.base.build, second.head.build, config)
+    others = None if second is None else dict(_pairs(second))
+    found = []
+    for label, (base, head) in _pairs(run):
+        row = _row(base, head, config, label)
+        if row is None or others is None or row.outcome != "regressed":
+            found.append(row if row is None else _settled(row, config, waivers))
+        else:
+            other = _row(*others.get(label, (None, None)), config, label)
+            found.append(_confirmed(row, other, waivers))
+    return _worst([row for row in found if row is not None])
+
+
+def _pairs(run: Run) -> Iterator[tuple[str, tuple[BuildRecord | None, BuildRecord | None]]]:
+    """The builds of a run, or of each of its shards; two that were built in one job."""
+    arms: list[tuple[str, Arm | None, Arm | None]] = [
+        (shard.label, shard.base, shard.head) for shard in run.plan.shards if not shard.missing
+    ]
+    for label, *both in arms or [("", run.base, run.head)]:
+        base, head = (None if arm is None else arm.build for arm in both)
+        if run.plan.order != "seeded" and base is None and head is None:
+            continue
+        # two that were measured apart were not built in one job either
+        yield label, (base if run.plan.order not in APART else None, head)
+
+
+def _confirmed(
+    row: SeriesVerdict, other: SeriesVerdict | None, waivers: Waivers | None
+) -> SeriesVerdict:
+    """A regressed row with what the second run says of it."""
     if other is not None and other.outcome == "regressed":
         again = f"{row.reason}; confirmed by a second run: {other.reason}"
         return waived_build(row.model_copy(update={"reason": again}), waivers)
     why = other.reason if other else "its head does not build"
     doubt = f"not confirmed by the second run ({why}); the first: {row.reason}"
     return row.model_copy(update={"outcome": "inconclusive", "reason": doubt})
+
+
+def _worst(rows: Sequence[SeriesVerdict]) -> tuple[SeriesVerdict, ...]:
+    """The worst row of each label, worst first: shards without labels have one together."""
+    found: dict[str, SeriesVerdict] = {}
+    for row in sorted(rows, key=lambda row: SEVERITY.index(row.outcome)):
+        found.setdefault(row.series, row)
+    return tuple(found.values())
 
 
 def _settled(row: SeriesVerdict, config: GateConfig, waivers: Waivers | None) -> SeriesVerdict:
@@ -81,7 +119,7 @@ def _settled(row: SeriesVerdict, config: GateConfig, waivers: Waivers | None) ->
 
 
 def _row(
-    base: BuildRecord | None, head: BuildRecord | None, gate: GateConfig
+    base: BuildRecord | None, head: BuildRecord | None, gate: GateConfig, label: str
 ) -> SeriesVerdict | None:
     if not gate.times_builds or (head is not None and not head.ok):
         return None
@@ -90,8 +128,9 @@ def _row(
     outcome = min((check.outcome for check in found), key=_WORST_FIRST.index)
     told = "; ".join(check.reason for check in found if check.outcome == outcome)
     before, after = _took_s(base), _took_s(head)
+    series = labelled(SERIES, label)
     return SeriesVerdict(
-        series=SERIES,
+        series=series,
         metric=METRIC,
         unit="s",
         better="lower",
@@ -102,7 +141,7 @@ def _row(
         threshold_pct=gate.build_growth_pct or 0.0,
         value_limit=gate.build_limit_s,
         launches=LaunchCount(base=int(before is not None), head=int(after is not None)),
-        reason=f"{SERIES} {METRIC}: {told}",
+        reason=f"{series} {METRIC}: {told}",
         of_build=True,
     )
 

@@ -20,7 +20,7 @@ from ciwm.records import Confirmation, LaunchCount
 if TYPE_CHECKING:
     from ciwm.policy.case import Case
     from ciwm.policy.trial import Trial
-    from ciwm.records import Run
+    from ciwm.records import Plan, Run
 
 HINT = (
     "measure again in a fresh job: ciwm bench BASE HEAD, then ciwm gate RUN --confirm RUN2 "
@@ -41,12 +41,7 @@ def refuse_unlike(run: Run, second: Run) -> None:
             )
     if run.plan.order in APART or second.plan.order in APART:
         raise UsageError("sides that were measured apart are no evidence, and confirm nothing")
-    if run.plan.order == second.plan.order == "seeded" and run.plan.seed == second.plan.seed:
-        raise UsageError(
-            f"both runs drew the same launch order (seed {run.plan.seed}): their evidence does not "
-            "multiply",
-            "leave --seed out, or give another",
-        )
+    _refuse_one_order(run.plan, second.plan)
     for series in second.plan.family:
         first = next((one for one in run.plan.family if one.key == series.key), series)
         if (first.unit, first.better) != (series.unit, series.better):
@@ -54,6 +49,27 @@ def refuse_unlike(run: Run, second: Run) -> None:
                 f"{series.series} {series.metric} is in {first.unit} ({first.better} is better) "
                 f"here and in {series.unit} ({series.better}) in the second run"
             )
+
+
+def _refuse_one_order(first: Plan, second: Plan) -> None:
+    """Raise UsageError where both drew one launch order, be it in one shard of a matrix alone."""
+    if not first.order == second.order == "seeded":
+        return
+    drawn = _seeds(first).items() & _seeds(second).items()
+    for label, seed in sorted(drawn):
+        where = f" in shard {plain(label)}" if label else ""
+        raise UsageError(
+            f"both runs drew the same launch order{where} (seed {seed}): their evidence does not "
+            "multiply",
+            "leave --seed out, or give another",
+        )
+
+
+def _seeds(plan: Plan) -> dict[str, int]:
+    """The seed by the label of its shard; without a label, of the whole run."""
+    return {shard.label: shard.seed for shard in plan.shards if not shard.missing} or {
+        "": plan.seed
+    }
 
 
 def like(run: Run, second: Run) -> Run:

@@ -39,7 +39,8 @@ class BumpReport(RecordFile):
 
     `sync` is the sync cost at head (what is left after the bump), `sync_base` the one at base
     (what the bump pays for). `trust` is set by a trusted job that posts an untrusted one's report.
-    `closing` are waivers of the base that should go. With `warnings` it is no success.
+    `closing` are waivers of the base that should go. With `warnings` it is no success. Where the
+    shards of a matrix found different coverage, `coverage` is None and `coverage_by_shard` has it.
     """
 
     generated_at: AwareDatetime
@@ -65,6 +66,7 @@ class BumpReport(RecordFile):
     exit_code: int
     trust: Trust | None = None
     coverage: Coverage | None = None
+    coverage_by_shard: tuple[Coverage, ...] = ()
     trends: tuple[Trend, ...] = ()
     closing: tuple[Closing, ...] = ()
     warnings: tuple[str, ...] = ()

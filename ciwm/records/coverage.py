@@ -35,7 +35,8 @@ class UncoveredLines(Record):
 class Coverage(Record):
     """Test coverage of a bump. `changed` are lines that head added or edited and tests could reach.
 
-    A side without a file is None, and `problems` say why.
+    A side without a file is None, and `problems` say why. `shard` names the jobs of a matrix that
+    found it, where others found something else.
     """
 
     base: SideCoverage | None = None
@@ -44,3 +45,4 @@ class Coverage(Record):
     changed_covered: int = Field(default=0, ge=0)
     uncovered: tuple[UncoveredLines, ...] = ()
     problems: tuple[str, ...] = ()
+    shard: str = ""

@@ -11,7 +11,10 @@ PackageStatus = Literal["packaged", "failed", "smoke failed", "timeout", "interr
 
 
 class PackageRecord(Record):
-    """One image: how long it took to make, and to try; `log_tail` where it did not go well."""
+    """One image: how long it took to make, and to try; `log_tail` where it did not go well.
+
+    `shard` is the job of a matrix that made it, in a report of several.
+    """
 
     side: Side
     status: PackageStatus
@@ -21,6 +24,7 @@ class PackageRecord(Record):
     exit_code: int | None = None
     log: str
     log_tail: tuple[str, ...] = ()
+    shard: str = ""
 
     @property
     def ok(self) -> bool:

@@ -116,4 +116,5 @@ def _is_small(value: Section) -> bool:
 
 
 def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    """A text of any number of lines and paragraphs in one cell: a line break would end the row."""
+    return " ".join(text.split()).replace("|", "\\|")

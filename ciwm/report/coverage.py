@@ -17,15 +17,22 @@ _MINUS = "\N{MINUS SIGN}"
 
 def coverage_part(report: BumpReport, detail: Detail) -> str:
     """The delta, what is uncovered of the change, and what could not be read; else empty."""
-    coverage = report.coverage
-    if coverage is None:
+    every = (report.coverage,) if report.coverage is not None else report.coverage_by_shard
+    if not every:
         return ""
+    shown = every[: detail.rows]
+    told = "\n\n".join(_one(each, detail) for each in shown)
+    return f"#### Test coverage\n\n{told}{more(len(shown), len(every), 'shards')}"
+
+
+def _one(coverage: Coverage, detail: Detail) -> str:
+    label = f"{name(coverage.shard)}:" if coverage.shard else ""
     told = [
-        " ".join(part for part in (_total(coverage), _changed(coverage)) if part),
+        " ".join(part for part in (label, _total(coverage), _changed(coverage)) if part),
         "\n".join(f"- ⚠️ {words(problem)}" for problem in coverage.problems[:4]),
         _uncovered(coverage, detail),
     ]
-    return "\n\n".join(["#### Test coverage", *(part for part in told if part)])
+    return "\n\n".join(part for part in told if part)
 
 
 def _total(coverage: Coverage) -> str:

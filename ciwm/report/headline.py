@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ciwm.records.bump import NOT_ASKED
+from ciwm.records.labels import MARK
 from ciwm.report.changes import as_decided, seen
 from ciwm.report.figures import harm, natural, plural
 from ciwm.report.sync_cost import brought_in
@@ -178,10 +179,12 @@ def _judged(verdict: Verdict | None) -> str:
 
 def _built(row: SeriesVerdict) -> str:
     """What became of the time that head's build took; nothing where it is within its limits."""
+    label = row.series.partition(MARK)[2]
+    where = f" on {short(label)}" if label else ""
     told: dict[SeriesOutcome, str] = {
-        "regressed": "head's build takes too long",
-        "inconclusive": "whether head's build takes too long is not known",
-        "waived": "head's build takes longer, which is waived",
+        "regressed": f"head's build takes too long{where}",
+        "inconclusive": f"whether head's build takes too long{where} is not known",
+        "waived": f"head's build takes longer{where}, which is waived",
     }
     size = f" ({seen(row)})" if row.outcome != "inconclusive" and seen(row) else ""
     return f"{told[row.outcome]}{size}" if row.outcome in told else ""

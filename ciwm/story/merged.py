@@ -9,16 +9,25 @@ from typing import TYPE_CHECKING, get_args
 from ciwm import __version__
 from ciwm.bench.merging import Part
 from ciwm.errors import CiwmError, EnvironmentFailure, UsageError
-from ciwm.records import BumpReport, Run, read_record
+from ciwm.records import SEVERITY, BumpReport, Run, read_record
 from ciwm.records.bump import Stage, StageName
 from ciwm.story.ending import conclusion_of, exit_code_of
+from ciwm.story.merged_besides import (
+    lacking,
+    merged_closing,
+    merged_coverage,
+    merged_packages,
+    merged_trends,
+    with_theirs,
+)
 from ciwm.story.merged_map import merged_map
+from ciwm.story.packaging import head_is_lost
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
-    from ciwm.config import Config
+    from ciwm.config import Config, GateConfig
     from ciwm.records import BuildRecord, SyncReport, Verdict
     from ciwm.records.bump import StageStatus
 
@@ -74,11 +83,16 @@ def _read(path: Path) -> tuple[Run | None, BumpReport | None]:
 
 
 def merged_report(
-    shards: Sequence[ShardFiles], run: Run | None, verdict: Verdict | None, config: Config
+    shards: Sequence[ShardFiles],
+    run: Run | None,
+    verdict: Verdict | None,
+    config: Config,
+    failed: CiwmError | None = None,
 ) -> BumpReport | None:
     """One report of all jobs; None where they left none. The verdict is that on the merged run.
 
-    Without a run nothing was measured anywhere, as where no workload is declared.
+    Without a run nothing was measured anywhere, as where no workload is declared. `failed` is why
+    there is no verdict.
     """
     from ciwm.report.headline import headline  # noqa: PLC0415
 
@@ -86,18 +100,21 @@ def merged_report(
     if not told:
         return None
     first = told[0][1]
-    stages = (*_stages(told, judged=verdict is not None), *missing_stages(shards))
-    builds = _builds(report for _, report in told)
+    stages = (*_stages(told), *_gate(verdict, failed), *missing_stages(shards))
+    builds = _builds((report for _, report in told), config.gate)
     sync, sync_base = _sync(report for _, report in told)
     map_diff = merged_map(told, config.gate.block_on)
-    warnings = tuple(dict.fromkeys(line for _, report in told for line in report.warnings))
+    packages, coverage = merged_packages(told), merged_coverage(told)
+    said = (line for _, report in told for line in report.warnings)
+    warnings = tuple(dict.fromkeys((*said, *lacking(told))))
+    over = config.sync.block and sync is not None and not _within_budget(sync)
     exit_code = exit_code_of(
         stages,
         builds,
         verdict,
         config.gate,
         map_diff,
-        over_budget=config.sync.block and sync is not None and not _within_budget(sync),
+        over_budget=over or head_is_lost(packages),
         interrupted=any(stage.status == "interrupted" for stage in stages),
     )
     return BumpReport(
@@ -113,6 +130,7 @@ def merged_report(
         sync=sync,
         sync_base=sync_base,
         builds=builds,
+        packages=packages,
         environment=run.head.environment if run else first.environment,
         run_file="run/run.json" if run else None,
         run_summary=run.stopped_because if run else None,
@@ -120,12 +138,16 @@ def merged_report(
         map_diff=map_diff,
         conclusion=conclusion_of(verdict, exit_code, map_diff, warnings),
         headline=headline(stages, builds, sync, verdict, sync_base, map_diff=map_diff),
-        exit_code=exit_code,
+        exit_code=with_theirs(exit_code, told),
+        coverage=coverage[0] if len(coverage) == 1 else None,
+        coverage_by_shard=coverage if len(coverage) > 1 else (),
+        trends=merged_trends(told),
+        closing=merged_closing(told),
         warnings=warnings,
     )
 
 
-def _stages(told: Sequence[tuple[str, BumpReport]], *, judged: bool) -> Iterator[Stage]:
+def _stages(told: Sequence[tuple[str, BumpReport]]) -> Iterator[Stage]:
     """Each stage once: as it ended in the worst of the jobs, with what that job says of it."""
     for name in _ORDER:
         every = [
@@ -146,8 +168,26 @@ def _stages(told: Sequence[tuple[str, BumpReport]], *, judged: bool) -> Iterator
             message=_said(list(said), alone=len(every) == 1),
             hint=next((stage.hint for _, stage in those if stage.hint), ""),
         )
-    if judged:
+
+
+def _gate(verdict: Verdict | None, failed: CiwmError | None) -> Iterator[Stage]:
+    if failed is not None:
+        told = {"message": failed.message, "hint": failed.hint or ""}
+        yield Stage(name="gate", status="failed", duration_s=0, **told)
+    elif verdict is not None:
         yield Stage(name="gate", status="done", duration_s=0)
+
+
+def refuse_unconfirmed(shards: Sequence[ShardFiles]) -> None:
+    """Raise UsageError where a job confirmed an earlier run: alone, its own proves less."""
+    for shard in shards:
+        run, verdict = shard.part.run, shard.report.verdict if shard.report is not None else None
+        if run is not None and verdict is not None and verdict.run != run.id:
+            named = f"shard {shard.part.label}" if shard.part.label else "a shard"
+            raise UsageError(
+                f"{named} confirms the run {verdict.run} of an earlier job, which is not given",
+                "name the merged run of the earlier jobs: ciwm merge --confirms RUN",
+            )
 
 
 def _said(messages: list[tuple[str, str]], *, alone: bool) -> str:
@@ -167,17 +207,32 @@ def missing_stages(shards: Sequence[ShardFiles]) -> Iterator[Stage]:
             yield Stage(name="bench", status="failed", duration_s=0, message=message)
 
 
-def _builds(reports: Iterable[BumpReport]) -> tuple[BuildRecord, ...]:
-    """The pair of builds that tells most: one of which something did not build, if there is any."""
+def _builds(reports: Iterable[BumpReport], gate: GateConfig) -> tuple[BuildRecord, ...]:
+    """The pair of builds that tells most: whose head does not build, whose base, what took long."""
     pairs = [report.builds for report in reports if len(report.builds) == 2]  # noqa: PLR2004
-    broken = (pair for pair in pairs if not all(build.ok for build in pair))
-    return next(broken, pairs[0] if pairs else ())
+    return min(pairs, key=lambda pair: _fine(pair, gate), default=())
+
+
+def _fine(pair: tuple[BuildRecord, ...], gate: GateConfig) -> tuple[bool, bool, int]:
+    from ciwm.policy import of_builds  # noqa: PLC0415
+
+    base, head = pair
+    verdict = of_builds(pair, gate)
+    rows = verdict.series if verdict is not None else ()
+    return (
+        head.ok,
+        base.ok,
+        min((SEVERITY.index(row.outcome) for row in rows), default=len(SEVERITY)),
+    )
 
 
 def _sync(reports: Iterable[BumpReport]) -> tuple[SyncReport | None, SyncReport | None]:
-    """What upstream costs, as the first job that reckoned it has it: it is the same on all."""
-    found = next((report for report in reports if report.sync is not None), None)
-    return (None, None) if found is None else (found.sync, found.sync_base)
+    """What upstream costs, as the first job that reckoned it has it, or the first over its budget.
+
+    It is the same on all, unless upstream moved between two jobs.
+    """
+    found = [(one.sync, one.sync_base) for one in reports if one.sync is not None]
+    return min(found, key=lambda pair: _within_budget(pair[0]), default=(None, None))
 
 
 def _within_budget(sync: SyncReport) -> bool:

@@ -12,6 +12,7 @@ from ciwm.policy.closing import closings
 from ciwm.policy.map_gate import judged_map
 from ciwm.records.bump import BumpReport, Stage
 from ciwm.story.ending import conclusion_of, exit_code_of
+from ciwm.story.packaging import head_is_lost
 from ciwm.story.unmeasured import could_not_begin
 
 if TYPE_CHECKING:
@@ -22,7 +23,17 @@ if TYPE_CHECKING:
     from ciwm.story.origin import Origin
 
 
-_TOLD = ("base", "head", "builds", "coverage", "trends")  # as they were claimed; none decides
+# as they were claimed; an image of head that is lost and a warning are no success, nothing is one
+_TOLD = (
+    "base",
+    "head",
+    "builds",
+    "packages",
+    "coverage",
+    "coverage_by_shard",
+    "trends",
+    "warnings",
+)
 
 
 def received(handed: Handed, origin: Origin) -> BumpReport:
@@ -55,10 +66,10 @@ def _received(handed: Handed, origin: Origin) -> BumpReport:
         verdict,
         config.gate,
         map_diff,
-        over_budget=over_budget,
+        over_budget=over_budget or head_is_lost(claims.packages),
         interrupted=any(stage.status == "interrupted" for stage in stages),
     )
-    found = conclusion_of(verdict, exit_code, map_diff)
+    found = conclusion_of(verdict, exit_code, map_diff, claims.warnings)
     told = {name: getattr(claims, name) for name in _TOLD}
     report = BumpReport(
         **told,
@@ -153,7 +164,22 @@ def _left_out(handed: Handed, config: Config) -> tuple[Stage, ...]:
     if handed.report.map_diff is None and config.map.enabled and handed.report.builds[1].ok:
         message = "the report comes without a map, and the base's configuration enables it"
         return (Stage(name="map", status="failed", duration_s=0, message=message),)
-    return ()
+    return _image_left_out(handed.report, config)
+
+
+def _image_left_out(claims: BumpReport, config: Config) -> tuple[Stage, ...]:
+    """An image of head that is lost or not told of, which no stage says."""
+    if head_is_lost(claims.packages):
+        message = "the report tells of an image of head that could not be made or does not work"
+    elif (
+        config.package.command is not None
+        and claims.builds[1].ok
+        and not any(one.side == "head" for one in claims.packages)
+    ):
+        message = "the report comes without an image of head, and the base's configuration makes it"
+    else:
+        return ()
+    return (Stage(name="package", status="failed", duration_s=0, message=message),)
 
 
 def _compared(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,8 +12,10 @@ import pytest
 from ciwm.cli import run as ciwm
 from ciwm.records import BumpReport, Run, read_record
 from ciwm.records.bump import Stage
+from ciwm.records.closing import Closing
+from ciwm.records.sync_gate import SyncGate
 from tests.map_examples import map_change, map_diff
-from tests.records_examples import bump, stages
+from tests.records_examples import bump, stages, sync
 from tests.runs import RunBuilder, build, series
 
 if TYPE_CHECKING:
@@ -142,6 +145,23 @@ def test_a_shard_that_cannot_be_read_is_missing(
     assert "error: shard a100 is missing: " in told
     assert "is not JSON" in told
     assert outcomes(tmp_path / "out" / "run", capsys)["decode/b1@a100"] == "missing"
+
+
+def test_a_device_that_drew_one_launch_order_twice_confirms_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder, seeds in (("first", (1, 2)), ("second", (3, 2))):
+        paths = []
+        for label, seed in zip(LABELS, seeds, strict=True):
+            run = shard(label, SLOWER, seed)
+            run = run.model_copy(update={"id": f"{folder}-{label}"})
+            paths.append(str(written(tmp_path / folder / label, run)))
+        assert ciwm(["merge", *paths, "--out", str(tmp_path / f"{folder}-merged")]) == 1
+    capsys.readouterr()
+    again = [str(tmp_path / "second" / label) for label in LABELS]
+    assert merge(tmp_path, *again, "--confirms", str(tmp_path / "first-merged")) == 2
+    said = "both runs drew the same launch order in shard a100 (seed 2)"
+    assert said in capsys.readouterr().err
 
 
 def test_labels_that_must_be_there_can_be_named(
@@ -288,6 +308,47 @@ def test_a_map_that_could_not_be_made_on_a_device_fails_the_whole(tmp_path: Path
     report = merged_maps(tmp_path, None, None, code=4, stages=(*stages()[2:], broken))
     assert report.conclusion == "failure"
     assert [stage.message for stage in report.stages if stage.name == "map"] == ["no compiler"]
+
+
+@pytest.mark.parametrize("code", [4, 70])
+def test_what_ended_one_job_ends_the_whole_so(tmp_path: Path, code: int) -> None:
+    """Records that could not be kept, or a mistake of ours: a failed stage may tell of neither."""
+    runs = [shard(label, SAME, seed) for seed, label in enumerate(LABELS)]
+    for run, ended in zip(runs, (0, code), strict=True):
+        label = run.plan.shard
+        folder = tmp_path / "artifacts" / f"shard-{label}"
+        written(folder, run, told(label, run, exit_code=ended))
+    assert merge(tmp_path, "--from", str(tmp_path / "artifacts")) == code
+
+
+def test_an_upstream_that_moved_beyond_the_budget_between_two_jobs_blocks(tmp_path: Path) -> None:
+    (tmp_path / "ciwm.toml").write_text("[sync]\nblock = true\n")
+    costs = {
+        "a100": SyncGate(ok=True),
+        "h100": SyncGate(ok=False, over=("7 conflicts, at most 6",)),
+    }
+    for seed, (label, gate) in enumerate(costs.items()):
+        run = shard(label, SAME, seed)
+        report = told(label, run, sync=sync(gate=gate))
+        written(tmp_path / "artifacts" / f"shard-{label}", run, report)
+    assert merge(tmp_path, "--from", str(tmp_path / "artifacts")) == 1
+    report = read_record(tmp_path / "out" / "report.json", BumpReport)
+    assert report.sync is not None
+    assert report.sync.gate == costs["h100"]
+
+
+def test_a_waiver_that_a_device_still_needs_is_not_closed(tmp_path: Path) -> None:
+    over, healed = (
+        Closing(series=name, metric="*", issue="#1", expires=date(2026, 1, 31), why="it is over")
+        for name in ("over", "healed")
+    )
+    for seed, (label, closing) in enumerate(zip(LABELS, ((healed, over), (over,)), strict=True)):
+        run = shard(label, SAME, seed)
+        report = told(label, run, closing=closing)
+        written(tmp_path / "artifacts" / f"shard-{label}", run, report)
+    assert merge(tmp_path, "--from", str(tmp_path / "artifacts")) == 0
+    report = read_record(tmp_path / "out" / "report.json", BumpReport)
+    assert report.closing == (over,)
 
 
 def test_a_device_whose_head_does_not_build_fails_alone(tmp_path: Path) -> None:

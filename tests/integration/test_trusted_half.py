@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from ciwm.github import Check, connect
+from ciwm.records.coverage import Coverage, SideCoverage
+from ciwm.records.package import PackageRecord
 from tests.records_examples import verdict
 from tests.runs import RunBuilder, build, series
 from tests.trusted_half import POLICY, SERIES, SLOWER, TrustedHalf, claimed, measured, packed
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from ciwm.records.package import PackageStatus
     from tests.github_bed.bed import GitHubBed
 
     Half = Callable[..., TrustedHalf]
@@ -450,3 +453,48 @@ def test_the_family_of_the_plan_cannot_be_inflated(half: Half) -> None:
     pair = half(from_fork=False).leaves(packed(run=run))
     assert pair() == 0
     assert pair.check["conclusion"] == "failure"
+
+
+IMAGES = {"ciwm.toml": f"{POLICY}\n[package]\ncommand = 'make image'\n"}
+
+
+def image(status: PackageStatus, shard: str = "") -> PackageRecord:
+    return PackageRecord(
+        side="head", status=status, image="ours:1", package_s=1, log="image.log", shard=shard
+    )
+
+
+def test_an_image_of_head_that_is_lost_fails_whatever_the_stages_say(half: Half) -> None:
+    claims = claimed(packages=(image("packaged", "h100"), image("failed", "a100")))
+    pair = half(from_fork=False, policy=IMAGES).leaves(packed(claims, measured()))
+    assert pair() == 0
+    assert pair.check["conclusion"] == "failure"
+    assert "an image of head that could not be made or does not work" in pair.comment
+
+
+@pytest.mark.parametrize(("packages", "found"), [((), "failure"), (("packaged",), "success")])
+def test_a_report_that_leaves_the_image_out_does_not_pass(
+    half: Half, packages: tuple[PackageStatus, ...], found: str
+) -> None:
+    claims = claimed(packages=tuple(map(image, packages)))
+    pair = half(from_fork=False, policy=IMAGES).leaves(packed(claims, measured()))
+    assert pair() == 0
+    assert pair.check["conclusion"] == found
+    assert ("comes without an image of head" in pair.comment) == (not packages)
+
+
+def test_what_a_report_warns_of_is_told_and_no_success(half: Half) -> None:
+    said = "shard a100 has no result of the stage map, and others do"
+    claims = claimed(warnings=(said,), conclusion="neutral")
+    pair = half(from_fork=False).leaves(packed(claims, measured()))
+    assert pair() == 0
+    assert pair.check["conclusion"] == "neutral"
+    assert said in pair.comment
+
+
+def test_the_coverage_of_each_device_is_told(half: Half) -> None:
+    side = SideCoverage(files=("x",), lines=4, covered=3)
+    each = tuple(Coverage(base=side, head=side, shard=label) for label in ("h100", "a100"))
+    pair = half(from_fork=False).leaves(packed(claimed(coverage_by_shard=each), measured()))
+    assert pair() == 0
+    assert "`a100`: Tests reach 75.0% of 4 lines, as at base." in pair.comment

@@ -43,6 +43,14 @@ def test_every_key_is_there_with_its_meaning(section: type[Section]) -> None:
         assert field.description, f"{section.__name__}.{name} says nothing"
 
 
+@pytest.mark.parametrize("section", sorted({*sections(Config), Waiver} - {Config}, key=repr))
+def test_a_key_is_one_row_however_many_paragraphs_its_meaning_has(section: type[Section]) -> None:
+    rows = [line.split(" | ") for line in config_reference().splitlines() if line.startswith("| `")]
+    for name, field in section.model_fields.items():
+        meaning = " ".join((field.description or "").split()).replace("|", "\\|")
+        assert any(row[0] == f"| `{name}`" and row[-1] == f"{meaning} |" for row in rows), name
+
+
 def test_every_table_has_a_heading() -> None:
     text = config_reference()
     for table in ("[upstream.pin]", "[[workload]]", "[workload.metrics.NAME]", "[[gate.series]]"):
