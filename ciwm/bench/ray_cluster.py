@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -124,11 +125,18 @@ def cluster(bench: BenchConfig, say: Callable[[str], None]) -> Iterator[Cluster]
 
     Raises EnvironmentFailure without Ray, without a cluster, and without a node to use.
     """
-    ray = connected(bench.ray.address)
-    try:
+    # what Ray says of a node that died it prints on stdout, in the midst of what a program reads
+    with contextlib.redirect_stdout(sys.stderr), _connection(bench.ray.address) as ray:
         found = Cluster(ray, bench.ray, _candidates(ray, bench.ray), _NOBODY, say)
         _keep_the_commonest_kind(found)
         yield found
+
+
+@contextlib.contextmanager
+def _connection(address: str) -> Iterator[Any]:
+    ray = connected(address)
+    try:
+        yield ray
     finally:
         ray.shutdown()
 

@@ -164,6 +164,40 @@ def test_a_stopped_run_leaves_no_task_behind_and_keeps_what_was_measured(
 
 
 @on_a_cluster
+@pytest.mark.parametrize("step_s", [0.2])
+def test_a_record_that_is_printed_has_no_word_of_ray_before_it(
+    fork: Fork, nodes: Nodes, tmp_path: Path
+) -> None:
+    fork.commit(
+        {
+            "bench/steps.py": STEP,
+            "ciwm.toml": "[[workload]]\nid = 'w'\npython = 'bench/steps.py:step'\n"
+            f"[bench]\nengine = 'ray'\nray.address = '{nodes.address}'\n",
+        }
+    )
+    command = ["bench", "HEAD", "HEAD", "--json", "--out", str(tmp_path / "out")]
+    with (
+        (tmp_path / "printed").open("w") as out,
+        subprocess.Popen(
+            [sys.executable, "-m", "ciwm", *command],
+            cwd=fork.path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as child,
+    ):
+        assert child.stderr
+        heard = Killer(fork, nodes)
+        for line in child.stderr:
+            heard(line.removeprefix("ciwm: "))
+    printed = (tmp_path / "printed").read_text()
+
+    assert "lost" in "".join(fork.said)
+    assert printed == Run.model_validate_json(printed).to_json()
+
+
+@on_a_cluster
 @pytest.mark.parametrize("step_s", [5.0])
 def test_a_controller_that_is_killed_leaves_no_task_behind(
     fork: Fork, nodes: Nodes, tmp_path: Path
