@@ -11,11 +11,13 @@ from ciwm.opmap.diff import map_diff
 from ciwm.opmap.totals import totals
 from ciwm.policy.map_gate import judged_map
 from ciwm.records.opmap import ClassCount, MapProblem
+from ciwm.records.opmap_fallback import WorkloadFallbacks
 from ciwm.report.map_words import totals_lines
 from tests import map_examples as examples
 
 if TYPE_CHECKING:
     from ciwm.gate_config import BlockOn
+    from ciwm.records import WorkloadMap
     from ciwm.records.opmap import MapStage, SupportClass
     from ciwm.records.opmap_diff import MapChange, MapDiff
 
@@ -215,3 +217,67 @@ def test_a_workload_that_cannot_be_mapped_at_all_is_among_those_declared() -> No
     assert (found.observed, found.workloads) == (1, 3)  # nothing was seen of train
     many = command.model_copy(update={"workload": "decode"})
     assert totals(examples.workload_map(problems=(many,))).workloads == 2
+
+
+def test_a_workload_that_only_the_queues_census_saw_is_lost_like_any_other() -> None:
+    problem = MapProblem(stage="census", workload="decode", reason="failed", detail="no module")
+    base = healthy(stages=("queue",))
+    change = only(map_diff(base, healthy(stages=("queue",), ops=(), problems=(problem,)), ALL))
+    assert (change.kind, change.blocks) == ("workload lost", True)
+
+
+@pytest.mark.parametrize(
+    ("stage", "counts_as"), [("correctness", "correctness"), ("communication", "coverage")]
+)
+def test_a_sweep_or_a_probe_that_can_no_longer_be_done_is_a_loss(
+    stage: MapStage, counts_as: BlockOn
+) -> None:
+    problem = MapProblem(stage=stage, workload="", reason="failed", detail="sweep: no expecttest")
+    base, head = healthy(stages=(stage,)), healthy(stages=(stage,), problems=(problem,))
+    change = only(map_diff(base, head, (counts_as,)))
+    assert (change.kind, change.subject, change.blocks) == ("workload lost", stage, True)
+    assert "no expecttest" in change.sentence
+    assert change.workloads == ()
+    assert only(map_diff(head, base, ALL)).kind == "workload observed again"
+
+
+def profiled_on(device: str) -> WorkloadMap:
+    one = WorkloadFallbacks(
+        workload="decode", device=device, steps=3, step_s=0.1, calls=0, time_share_pct=0
+    )
+    return healthy(stages=("fallback",), fallbacks=(one,))
+
+
+def test_a_build_that_lost_its_device_is_no_all_clear() -> None:
+    change = only(map_diff(profiled_on("cuda"), profiled_on("cpu"), ALL))
+    assert (change.kind, change.blocks) == ("workload lost", True)
+    assert change.sentence == (
+        "fallback: base ran on cuda, head on the CPU, where none of it shows"
+    )
+
+
+def test_two_devices_are_not_compared_and_a_warning_says_so() -> None:
+    diff = map_diff(profiled_on("cuda:0"), profiled_on("npu:0"), ALL)
+    assert diff.changes == ()
+    assert diff.warnings == ("fallback: base ran on cuda, head on npu; that is not compared",)
+    assert map_diff(profiled_on("cuda:0"), profiled_on("cuda:1"), ALL).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("budget", "stages", "words"),
+    [
+        ({"match": "decod", "calls": 0}, ("fallback",), "decod matches no workload"),
+        ({"match": "decode", "share_pct": 1}, ("ghost",), "no share of time is known"),
+        ({"match": "*", "calls": 0}, ("census",), "no calls are known"),
+    ],
+)
+def test_a_budget_that_limits_nothing_is_told(
+    budget: dict[str, Any], stages: tuple[MapStage, ...], words: str
+) -> None:
+    both = healthy(stages=stages)
+    (warning,) = map_diff(both, both, ALL, (FallbackBudget(**budget),)).warnings
+    assert warning.startswith("[[map.fallback_budget]]")
+    assert words in warning
+    held = healthy(stages=("ghost", "fallback"))
+    kept = (FallbackBudget(match="decode", calls=0, share_pct=1),)
+    assert map_diff(held, held, ALL, kept).warnings == ()
