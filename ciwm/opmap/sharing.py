@@ -35,6 +35,8 @@ class Taken:
 
 def bundled(paths: Sequence[Path], licence: str) -> MapBundle:
     """The maps and manifests of some files, fit to be shared; raises UsageError."""
+    if not licence.strip():
+        raise UsageError("a bundle needs a licence", "say under what others may use it: CC0-1.0")
     maps: list[WorkloadMap] = []
     manifests: list[Manifest] = []
     for path in paths:
@@ -49,6 +51,15 @@ def bundled(paths: Sequence[Path], licence: str) -> MapBundle:
             f"two of the files are {twice}", "export the newer one, or each to a bundle of its own"
         )
     return bundle
+
+
+def kept_licences(bundle: MapBundle) -> list[str]:
+    """A line for each record that was under a licence of its own, and is under that still."""
+    return [
+        f"{name} is under a licence of its own: {record.provenance.licence}"
+        for name, record in _named(bundle)
+        if record.provenance.licence not in ("", bundle.licence)
+    ]
 
 
 def _twice(bundle: MapBundle) -> str | None:

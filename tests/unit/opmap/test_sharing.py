@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from ciwm.cli import run
 from ciwm.errors import UsageError
 from ciwm.opmap.manifests import compact, compared_with
-from ciwm.opmap.sharing import bundled, unpack
+from ciwm.opmap.sharing import bundled, kept_licences, unpack
 from ciwm.records import Manifest, parse_record
 from ciwm.records.opmap import MapProblem
 from tests import map_examples as examples
@@ -107,3 +108,18 @@ def test_a_name_longer_than_a_file_may_have_is_cut(tmp_path: Path) -> None:
     (tmp_path / "map.json").write_text(examples.workload_map(provenance=source).to_json())
     (one,) = unpack(bundled([tmp_path / "map.json"], "CC0-1.0"), tmp_path / "own")
     assert (one.state, len(one.name) < 256) == ("new", True)
+
+
+def test_a_licence_of_its_own_is_kept_and_told(tmp_path: Path) -> None:
+    bundle = bundled(files(tmp_path), "MIT")  # both records say CC0-1.0
+    assert [line.split(": ")[1] for line in kept_licences(bundle)] == ["CC0-1.0", "CC0-1.0"]
+    assert kept_licences(bundled(files(tmp_path), "CC0-1.0")) == []
+    with pytest.raises(UsageError, match="a bundle needs a licence"):
+        bundled(files(tmp_path), " ")
+
+
+def test_a_bundle_does_not_replace_the_map_it_is_made_from(tmp_path: Path) -> None:
+    own = files(tmp_path)[0]
+    before = own.read_text()
+    assert run(["map", "export", str(own), "--licence", "CC0-1.0", "--out", str(own)]) == 2
+    assert own.read_text() == before
