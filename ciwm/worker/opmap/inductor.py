@@ -6,11 +6,15 @@ in place of minutes.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
 from typing import Any, Callable, Dict, List, Tuple
 
 from .one_operator import in_words
+
+_ADDRESS = re.compile(r"\b0x[0-9a-f]+\b")
+_PATH = re.compile(r"(?<![\w.])/(?:[^/\s`'\"]+/)+([^/\s`'\"]+/[^/\s`'\"]+)")  # its last two parts
 
 
 class Lowered:
@@ -113,10 +117,14 @@ def breaks(model: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[st
 
 
 def _first_line(reason: str) -> str:
-    """What broke the graph, with the explanation that follows it, without hints."""
+    """What broke the graph, with the explanation that follows it, without hints.
+
+    Addresses and folders are others in every process and build, and are left out.
+    """
     lines = [line.strip() for line in str(reason).splitlines()]
     kept = [line for line in lines if line and not line.startswith(("Hint", "Developer"))]
-    return " ".join(" ".join(kept[:2]).split())[:300]
+    text = " ".join(" ".join(kept[:2]).split())
+    return _PATH.sub(r"\1", _ADDRESS.sub("0x…", text))[:300]
 
 
 def _short(path: str) -> str:
