@@ -245,7 +245,8 @@ def profiled_on(device: str) -> WorkloadMap:
     one = WorkloadFallbacks(
         workload="decode", device=device, steps=3, step_s=0.1, calls=0, time_share_pct=0
     )
-    return healthy(stages=("fallback",), fallbacks=(one,))
+    found: WorkloadMap = healthy(stages=("fallback",), fallbacks=(one,))
+    return found
 
 
 def test_a_build_that_lost_its_device_is_no_all_clear() -> None:
