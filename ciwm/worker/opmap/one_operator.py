@@ -6,13 +6,20 @@ import math
 from functools import partial
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from .judge import EMPTY, Judged, judge, worst
+from .judge import EMPTY, Judged, cast, judge, worst
 from .planted import planted
 from .reached import kernels_checked
 from .samples import Case, cases, elements
 from .tally import Line, Tally, line_of
 from .tensors import described, of_map, placed, results_in, sway, tensors_in, wider
-from .tolerances import INDICES_ON_HOST, OWN_DTYPE, degenerate, free_indices, untestable
+from .tolerances import (
+    CASTS,
+    INDICES_ON_HOST,
+    OWN_DTYPE,
+    degenerate,
+    free_indices,
+    untestable,
+)
 
 DIRECTIONS = ("forward", "backward")
 DRAWS = 3  # of moved inputs: one alone may be lucky
@@ -132,6 +139,8 @@ def _check_case(  # noqa: PLR0917
             swayed = _moved_runs(op, case, dtype, exact) if swayed is None else swayed
             more = [getattr(ran, direction) for ran in swayed]
             judged = all_of(three, more, ties=ties)
+        if op.name in CASTS and direction == "forward":
+            judged = cast(device.forward[0], low.forward[0], judged)
         tallies[direction].add(case.source, judged, call)
 
 

@@ -118,6 +118,8 @@ OWN_DTYPE = frozenset(
         "nextafter",
     ]
 )
+# a cast rounds once, to the nearest: the CPU's own result is the only right one
+CASTS = frozenset(["to", "bfloat16", "half", "float", "double"])
 # PyTorch wants their indices in the CPU's memory, whatever the device
 INDICES_ON_HOST = frozenset(["tensor_split"])
 
