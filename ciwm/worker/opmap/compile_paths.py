@@ -47,10 +47,13 @@ def observe(job: Mapping[str, Any], emit: Emit) -> None:
     def lost(task: str, verdict: str, detail: str) -> None:
         emit(_failed(task, f"{verdict}: {detail}"))
 
-    # as many that hang as there are children end in time for the others
-    each_s = float(options.get("path_timeout_s") or SHARE * float(job["timeout_s"]) / 2)
-    limits = Limits(2, 1, each_s)
-    run_isolated(tasks, work, emit, lost, limits)
+    run_isolated(tasks, work, emit, lost, _limits(job))
+
+
+def _limits(job: Mapping[str, Any]) -> Limits:
+    """As many paths that hang as there are children end in time for the others."""
+    stated = job["options"].get("path_timeout_s")
+    return Limits(2, 1, float(stated or SHARE * float(job["timeout_s"]) / 2))
 
 
 def _path(task: str, case: _Case) -> Dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +14,9 @@ from ciwm.opmap.observe import Observed, observe
 from ciwm.opmap.subjects import INTERPRETER
 from ciwm.records.opmap_correctness import FAILED
 from ciwm.report.map_device_words import planted_words
+from ciwm.worker.opmap import whole_model
 from ciwm.worker.opmap.planted import DEFECTS
+from ciwm.worker.opmap.subject import Built
 from tests.integration.on_device.models import STEP, WRITER
 from tests.toy_backend.site import OPTIONS, cpu_site, lines, subject, toy_site, toy_variables
 
@@ -267,3 +271,38 @@ def test_a_dtype_that_nobody_has_heard_of_is_a_problem(tmp_path: Path) -> None:
     observed = observe("sweep", INTERPRETER, cpu_site(tmp_path), options)
     assert observed.problem is not None
     assert observed.problem.detail == "this PyTorch knows no dtype 'float31'"
+
+
+def test_tokens_that_come_wrapped_are_compared(tmp_path: Path) -> None:
+    text = WRITER.replace("        return input_ids\n", "        return Wrapped(input_ids)\n", 1)
+    text += "\nclass Wrapped:\n    def __init__(self, ids):\n        self.sequences = ids\n"
+    observed = observe(
+        "correctness", subject(tmp_path, text, "generate"), cpu_site(tmp_path), {"device": "cpu"}
+    )
+    checks = {line["what"]: line for line in lines(observed, "model")}
+    assert (checks["tokens"]["verdict"], checks["tokens"]["compared"]) == ("strict", 14)
+
+
+@pytest.mark.parametrize("verdict", ["drift", "WRONG"])
+def test_outputs_that_are_wrong_excuse_no_other_tokens(verdict: str) -> None:
+    """The CPU's logits of the two tokens are 1 apart, and the outputs are off by as much."""
+    torch: Any = importlib.import_module("torch")
+
+    class Writer:
+        def __init__(self, token: int) -> None:
+            self.token = token
+
+        def generate(self, input_ids: Any, **_: Any) -> Any:
+            return torch.cat([input_ids, torch.tensor([[self.token]])], 1)
+
+        def __call__(self, input_ids: Any) -> Any:
+            return SimpleNamespace(logits=torch.eye(4)[:1].expand(1, input_ids.shape[1], 4))
+
+    def built(token: int) -> Built:
+        ids = torch.zeros(1, 2, dtype=torch.int64)
+        return Built(Writer(token), (), {"input_ids": ids}, None, None, None)
+
+    copies = whole_model._Copies(built(0), built(0), built(1))
+    line = whole_model._tokens(copies, {"verdict": verdict, "error_device": 1.0})
+    assert line["verdict"] == verdict
+    assert line["differing"] == 1
