@@ -54,8 +54,9 @@ def _devices(side: WorkloadMap) -> Iterator[tuple[str, str]]:
         yield "correctness", _kind(device)
     if side.communication is not None and side.communication.probe is not None:
         yield "communication", _kind(side.communication.probe.device)
-    for lowered in [one.inductor for one in side.compile_paths if one.inductor is not None][:1]:
-        yield "compile", _kind(lowered.device)
+    lowered = [one.inductor.device for one in side.compile_paths if one.inductor is not None]
+    for device in [each for each in lowered if each][:1]:  # one that failed early names none
+        yield "compile", _kind(device)
 
 
 def _kind(device: str) -> str:

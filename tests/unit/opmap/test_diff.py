@@ -11,6 +11,8 @@ from ciwm.opmap.diff import map_diff
 from ciwm.opmap.totals import totals
 from ciwm.policy.map_gate import judged_map
 from ciwm.records.opmap import ClassCount, MapProblem
+from ciwm.records.opmap_communication import Communication, StrategyNeeds
+from ciwm.records.opmap_compile import Graphs, ImporterPath, InductorNodes, WorkloadCompile
 from ciwm.records.opmap_fallback import WorkloadFallbacks
 from ciwm.report.map_words import totals_lines
 from tests import map_examples as examples
@@ -282,3 +284,34 @@ def test_a_budget_that_limits_nothing_is_told(
     held = healthy(stages=("ghost", "fallback"))
     kept = (FallbackBudget(match="decode", calls=0, share_pct=1),)
     assert map_diff(held, held, ALL, kept).warnings == ()
+
+
+def test_a_workload_that_no_compiler_and_no_strategy_could_run_was_not_observed() -> None:
+    absent = ImporterPath(stack="TVM", status="not installed")
+    none = StrategyNeeds(workload="decode", strategy="ddp", world=8, status="not applicable")
+
+    def observed(status: Any) -> int:
+        path = WorkloadCompile(workload="decode", graphs=Graphs(status=status), importers=(absent,))
+        seen = healthy(
+            workloads=(examples.mapped(intensity=None),),
+            ops=(),
+            compile_paths=(path,),
+            communication=Communication(strategies=(none,)),
+        )
+        return totals(seen).observed
+
+    assert (observed("failed"), observed("done")) == (0, 1)
+
+
+def test_a_lowering_that_failed_before_it_had_a_device_moved_from_none() -> None:
+    def side(device: str, status: Any) -> WorkloadMap:
+        nodes = InductorNodes(status=status, device=device)
+        path = WorkloadCompile(workload="decode", inductor=nodes)
+        found: WorkloadMap = healthy(stages=("compile",), compile_paths=(path,))
+        return found
+
+    diff = map_diff(side("", "failed"), side("cpu", "done"), ALL)
+    assert [change.lost for change in diff.changes] == [False]
+    assert diff.warnings == ()
+    lost = map_diff(side("cuda", "done"), side("cpu", "done"), ALL)
+    assert only(lost).sentence.startswith("compile: base ran on cuda, head on the CPU")
