@@ -12,6 +12,9 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tup
 from .collective_count import Counted, counting
 from .subject import TRAINING, Built, build, loss_of
 
+# steps of DDP: the first reduces all gradients at once, the second agrees on buckets
+UNTYPICAL = 2
+
 
 class NotApplicable(Exception):  # noqa: N818  an answer, not an error
     """The strategy has nothing to do in this model; the message says why."""
@@ -35,6 +38,8 @@ def run_strategy(name: str, job: Mapping[str, Any], world: int) -> Tuple[Counted
     training = job["phase"] in TRAINING
     built.model.train(training)
     ready = STRATEGIES[name](built, world, training)
+    for _ in range(UNTYPICAL if name == "ddp" else 0):
+        _step(ready.built or built, training)
     counted = Counted()
     with counting(counted):
         _step(ready.built or built, training)

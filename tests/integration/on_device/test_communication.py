@@ -304,3 +304,36 @@ def test_collectives_by_their_other_names_are_counted(tmp_path: Path) -> None:
         ("reduce_scatter", "float32"): (1, 32),
         ("all_to_all", "float32"): (1, 32),
     }
+
+
+# eight layers of 4 MiB
+LARGE = """
+import torch
+from torch import nn
+
+def build():
+    layers = [nn.Linear(1024, 1024, bias=False) for _ in range(8)]
+    return {"model": nn.Sequential(*layers), "inputs": (torch.randn(2, 1024),)}
+
+class Step:
+    def __init__(self):
+        self.model = nn.parallel.DistributedDataParallel(build()["model"])
+
+    def step(self):
+        self.model(torch.randn(2, 1024)).sum().backward()
+"""
+
+
+@pytest.mark.parametrize("called", ["build", "Step.step"])
+def test_ddp_is_counted_as_it_goes_on_and_not_as_it_begins(tmp_path: Path, called: str) -> None:
+    """Buckets as DDP documents them: of the first gradients from 1 MiB on, then from 25 MiB on."""
+    entry: Any = "model" if called == "build" else "step"
+    made = replace(subject(tmp_path, LARGE, "train", called), entry=entry, devices=4)
+    options = {"worlds": [4], "strategies": ["ddp"]}
+    observed = observe("communication", made, cpu_site(tmp_path), options)
+    wanted = "ddp" if called == "build" else "own"
+    (found,) = [one for one in strategies_of("w", observed) if one.strategy == wanted]
+    (need,) = found.needs
+    layer = 4 << 20
+    assert (need.calls, need.bytes) == (2, 8 * layer)
+    assert (need.smallest_bytes, need.largest_bytes) == (layer, 7 * layer)
