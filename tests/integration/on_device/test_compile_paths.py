@@ -181,3 +181,28 @@ def test_a_model_of_which_no_graph_is_captured_is_not_one_without_breaks(tmp_pat
     assert found.graphs is not None
     assert found.graphs.status == "failed"
     assert "no graph" in found.graphs.detail
+
+
+EARLY = """
+import torch
+from torch import nn
+
+class Early(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(8, 8)
+
+    def forward(self, x):
+        print("before the first operator")
+        return self.inner(x)
+
+def build():
+    return {"model": Early(), "inputs": (torch.randn(4, 8),)}
+"""
+
+
+def test_a_break_before_which_there_was_nothing_to_compile_is_told(tmp_path: Path) -> None:
+    found = paths(tmp_path, EARLY, "prefill", "graphs")
+    assert found.graphs is not None
+    (one,) = found.graphs.breaks
+    assert "print" in one.reason
