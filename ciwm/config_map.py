@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, field_validator, model_validator
 
 from ciwm.config_section import Section
 
@@ -104,18 +104,25 @@ class OnDeviceConfig(Section):
     """The device as PyTorch calls it (cuda, xpu, npu); auto is the build's accelerator."""
     imports: tuple[str, ...] = ()
     """Modules to import first, for plugins that PyTorch does not load by itself."""
-    dtypes: tuple[str, ...] = ("float32", "bfloat16")
+    dtypes: tuple[str, ...] = Field(default=("float32", "bfloat16"), min_length=1)
     """dtypes that the operator sweep runs in."""
     samples: int = Field(default=24, ge=1)
     """Of PyTorch's own samples, how many of each operator and dtype, evenly from its list."""
-    operators: tuple[str, ...] = ("*",)
+    operators: tuple[str, ...] = Field(default=("*",), min_length=1)
     """Globs for the operators of the sweep, by PyTorch's names (nn.functional.gelu)."""
     operator_timeout_s: float = Field(default=60, gt=0)
     """Seconds after which one operator counts as hung."""
     sweep_timeout_s: float = Field(default=3600, gt=0)
     """Seconds that the whole sweep may take."""
-    worlds: tuple[int, ...] = (8,)
-    """Numbers of ranks that the needs of parallel strategies are counted for."""
+    worlds: tuple[int, ...] = Field(default=(8,), min_length=1)
+    """Numbers of ranks that the needs of parallel strategies are counted for, from 2 on."""
+
+    @field_validator("worlds")
+    @classmethod
+    def _of_several(cls, value: tuple[int, ...]) -> tuple[int, ...]:
+        if min(value) < 2:  # noqa: PLR2004
+            raise ValueError(f"{min(value)} ranks have nobody to talk to: state 2 or more")
+        return value
 
 
 class MapConfig(Section):

@@ -138,13 +138,16 @@ def _told(found: WorkloadMap, options: dict[str, Any], place: Place, *, interrup
         write(options["markdown"], map_section(found, totals(found), diff))
     if interrupted:
         return INTERRUPTED
-    if not any(one.op for one in found.ops) and not _figures(found):
+    if not _saw_something(found):
         say("error: nothing could be observed")
         return ENVIRONMENT
     return exit_code(diff) if diff is not None else 0
 
 
-def _figures(found: WorkloadMap) -> bool:
-    """Whether something other than operators was observed."""
-    on_device = (found.fallbacks, found.correctness, found.communication, found.compile_paths)
-    return bool(found.supports) or any(one.intensity for one in found.workloads) or any(on_device)
+def _saw_something(found: WorkloadMap) -> bool:
+    """Whether a workload was observed, or the device itself swept or probed."""
+    from ciwm.opmap.totals import totals  # noqa: PLC0415
+
+    swept = found.correctness is not None and found.correctness.sweep is not None
+    probed = found.communication is not None and found.communication.probe is not None
+    return totals(found).observed > 0 or swept or probed

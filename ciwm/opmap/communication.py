@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ciwm.records import WorkloadMap
 
 Cell = tuple[str, str, str]  # primitive, dtype, reduce-op
+RUN = ("counted", "estimated")
 PAIR = {"send": "send_recv", "recv": "send_recv"}  # tried together, needed apart
 
 
@@ -101,9 +102,29 @@ def communication_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapC
     before, after = base.communication, head.communication
     if before is None or after is None:
         return
+    yield from _set_up_changes(before, after)
     yield from _need_changes(before, after)
     if before.probe and after.probe and before.probe.backend == after.probe.backend:
         yield from _cell_changes(before.probe, after.probe)
+
+
+def _set_up_changes(before: Communication, after: Communication) -> Iterator[MapChange]:
+    """Strategies that can no longer be set up for a workload, have nothing to do, or work again."""
+    known = {(one.workload, one.strategy, one.world): one for one in before.strategies}
+    for one in after.strategies:
+        old = known.get((one.workload, one.strategy, one.world))
+        if old is None or (old.status in RUN) == (one.status in RUN):
+            continue
+        where = f"{one.strategy} of {one.workload} in {one.world} ranks"
+        why = f": {one.detail}" if one.detail else ""
+        if one.status in RUN:
+            yield _change("collective new", one.workload, f"{where} can be set up now", lost=False)
+        elif one.status == "failed":
+            told = f"{where} can no longer be set up{why}"
+            yield _change("collective gone", one.workload, told, lost=True)
+        else:
+            told = f"{where} has nothing to do any more{why}"
+            yield _change("collective gone", one.workload, told, lost=False)
 
 
 def _need_changes(before: Communication, after: Communication) -> Iterator[MapChange]:
@@ -129,7 +150,7 @@ def _needs(side: Communication) -> dict[tuple[str, str, int], set[Cell]]:
             (need.primitive, need.dtype, need.reduce_op) for need in one.needs
         }
         for one in side.strategies
-        if one.status in ("counted", "estimated")
+        if one.status in RUN
     }
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ciwm.records.base import Record
 from ciwm.records.opmap_compile import (
     ExportPath,
+    GraphBreak,
     Graphs,
     ImporterPath,
     InductorNodes,
@@ -61,20 +62,34 @@ def compile_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]
 
 
 def _breaks(before: WorkloadCompile, after: WorkloadCompile) -> Iterator[MapChange]:
-    """Breaks by their reason and function: lines move with every edit."""
+    """Breaks by their reason and function, with their counts: lines move with every edit."""
     if before.graphs is None or after.graphs is None or before.graphs.status == "failed":
         return
-    old = {(one.reason, one.where.rpartition(" in ")[2]): one for one in before.graphs.breaks}
-    new = {(one.reason, one.where.rpartition(" in ")[2]): one for one in after.graphs.breaks}
-    for key in new.keys() - old.keys():
-        told = f"{after.workload}: a graph breaks at {new[key].where or 'a place not known'}: "
-        yield _change("graph break new", after.workload, told + new[key].reason, lost=True)
-    for key in old.keys() - new.keys():
-        told = f"{after.workload}: the graph no longer breaks at {old[key].where}: "
-        yield _change("graph break gone", after.workload, told + old[key].reason, lost=False)
+    if after.graphs.status == "failed":
+        return  # which is told as that, and not as breaks that went
+    old, new = _by_place(before.graphs), _by_place(after.graphs)
+    for key in sorted(old.keys() | new.keys()):
+        was, now = (sum(one.count for one in side.get(key, ())) for side in (old, new))
+        where = (new.get(key) or old[key])[0].where or "a place not known"
+        if now > was:
+            often = f", {now} times instead of {was}" if was else ""
+            told = f"{after.workload}: a graph breaks at {where}{often}: {key[0]}"
+            yield _change("graph break new", after.workload, told, lost=True)
+        elif now < was:
+            often = f" {was} times, but {now}" if now else ""
+            told = f"{after.workload}: the graph no longer breaks at {where}{often}: {key[0]}"
+            yield _change("graph break gone", after.workload, told, lost=False)
+
+
+def _by_place(found: Graphs) -> dict[tuple[str, str], list[GraphBreak]]:
+    places: dict[tuple[str, str], list[GraphBreak]] = {}
+    for one in found.breaks:
+        places.setdefault((one.reason, one.where.rpartition(" in ")[2]), []).append(one)
+    return places
 
 
 def _paths(before: WorkloadCompile, after: WorkloadCompile) -> Iterator[MapChange]:
+    yield from _eager(before, after)
     pairs = (
         ("TorchDynamo", before.graphs, after.graphs),
         ("Inductor", before.inductor, after.inductor),
@@ -89,19 +104,34 @@ def _paths(before: WorkloadCompile, after: WorkloadCompile) -> Iterator[MapChang
         yield _change(kind, after.workload, told, lost=lost)
 
 
+def _eager(before: WorkloadCompile, after: WorkloadCompile) -> Iterator[MapChange]:
+    """What Inductor newly leaves to eager kernels: slower, and no loss of what runs."""
+    old, new = before.inductor, after.inductor
+    if old is None or new is None or "failed" in (old.status, new.status):
+        return
+    left = sorted(new.fallback.keys() - old.fallback.keys())
+    taken = sorted(old.fallback.keys() - new.fallback.keys())
+    if left and old.device == new.device:
+        told = f"{after.workload}: Inductor newly leaves to eager kernels: {', '.join(left)}"
+        yield _change("graph break new", after.workload, told, lost=False)
+    if taken and old.device == new.device:
+        told = f"{after.workload}: Inductor no longer leaves to eager kernels: {', '.join(taken)}"
+        yield _change("graph break gone", after.workload, told, lost=False)
+
+
 def _importers(before: WorkloadCompile, after: WorkloadCompile) -> Iterator[MapChange]:
     """A stack that is there on one side only says nothing."""
     known = {one.stack: one for one in before.importers}
     for one in after.importers:
         old = known.get(one.stack)
         said = ("imported", "unsupported", "failed")
-        if old is None or old.status not in said or one.status not in said:
+        if old is None or old.status not in said or one.status not in (*said, "broken"):
             continue
         lacking = sorted(set(one.unsupported) - set(old.unsupported))
-        if lacking:
+        if lacking and old.status != "failed":  # which lacked nobody knows what
             told = f"{after.workload}: {one.stack} newly lacks {', '.join(lacking)}"
             yield _change("graph break new", after.workload, told, lost=True)
-        elif old.status == "imported" and one.status == "failed":
+        elif old.status == "imported" and one.status in ("failed", "broken"):
             told = f"{after.workload}: {one.stack} no longer imports it: {one.detail}"
             yield _change("graph break new", after.workload, told, lost=True)
         elif one.status == "imported" and old.status != "imported":

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 KEPT = ("strict", "drift")
 NAMED = 6  # operators in one sentence
+NO_LONGER, RIGHT_AGAIN, UNCHECKED = (
+    "is no longer right",
+    "is right again",
+    "can no longer be checked",
+)
 
 
 def sweep_of(observed: Observed) -> Sweep | None:
@@ -131,38 +136,81 @@ def correctness_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapCha
 
 def _sweep_changes(before: Sweep, after: Sweep) -> Iterator[MapChange]:
     """One change for each operator; its dtypes and directions are named."""
-    worse: dict[str, list[str]] = {}
-    better: dict[str, list[str]] = {}
-    for name, verdict in after.verdicts.items():
-        old = before.verdicts.get(name)
-        if old is None or (old in FAILED) == (verdict in FAILED):
-            continue
-        operator, _, rest = name.partition(" ")
-        listed = worse if verdict in FAILED else better
-        listed.setdefault(operator, []).append(f"{rest}: {old} → {verdict}")
     details = {check.operator: check for check in reversed(after.checks)}
-    for operator, moves in worse.items():
-        told = f"{operator} is no longer right on {after.device} ({'; '.join(moves[:NAMED])})"
+    for (what, operator), moves in _moves(before, after).items():
+        told = f"{operator} {what} on {after.device} ({'; '.join(moves[:NAMED])})"
         check = details.get(operator)
-        yield _change(operator, told + (f": {check.detail}" if check else ""), lost=True)
-    for operator, moves in better.items():
-        told = f"{operator} is right again on {after.device} ({'; '.join(moves[:NAMED])})"
-        yield _change(operator, told, lost=False)
+        why = f": {check.detail}" if check is not None and what != RIGHT_AGAIN else ""
+        yield _change(operator, told + why, lost=what == NO_LONGER)
+
+
+def _moves(before: Sweep, after: Sweep) -> dict[tuple[str, str], list[str]]:
+    """What became of operators -> which of their verdicts; losses first."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name, verdict in after.verdicts.items():
+        operator, dtype, direction = _split(name)
+        old = before.verdicts.get(name) or (None if dtype else _of_all(before, operator))
+        what = None if old is None else _became(old, verdict)
+        if what is not None:
+            rest = f"{dtype} {direction}".strip()
+            found.setdefault((what, operator), []).append(f"{rest}: {old} → {verdict}")
+    order = (NO_LONGER, RIGHT_AGAIN, UNCHECKED)
+    return dict(sorted(found.items(), key=lambda item: order.index(item[0][0])))
+
+
+def _became(old: CheckVerdict, new: CheckVerdict) -> str | None:
+    """None where nothing changed that matters: strict and drift are both right."""
+    if new == "untestable":
+        return None if old == new else UNCHECKED
+    if (old in FAILED) == (new in FAILED):
+        return None
+    return NO_LONGER if new in FAILED else RIGHT_AGAIN
+
+
+def _split(name: str) -> tuple[str, str, str]:
+    """The operator, whose name may have blanks (`float8 cast to float32`); dtype and direction."""
+    rest, _, direction = name.rpartition(" ")
+    operator, _, dtype = rest.rpartition(" ")
+    return operator, dtype, direction
+
+
+def _of_all(before: Sweep, operator: str) -> CheckVerdict | None:
+    """Of an operator that died before its first call, and so has no dtype: whether it was right."""
+    known = [verdict for name, verdict in before.verdicts.items() if _split(name)[0] == operator]
+    return next((verdict for verdict in known if verdict not in FAILED), next(iter(known), None))
 
 
 def _workload_changes(
     before: WorkloadCorrectness, after: WorkloadCorrectness
 ) -> Iterator[MapChange]:
-    """What a whole model gives that became wrong, or right again."""
+    """Calls of a workload, and what its whole model gives, that became wrong, or right again."""
+    yield from _call_changes(before, after)
     old = {check.what: check.verdict for check in before.model}
     for check in after.model:
         was = old.get(check.what)
-        if was is None or (was in FAILED) == (check.verdict in FAILED):
+        if was is None or _became(was, check.verdict) is None:
             continue
         lost = check.verdict in FAILED
         told = f"{after.workload}: {check.what} {was} → {check.verdict} on {after.device}"
         told += f": {check.detail}" if check.detail and lost else ""
         yield _change(after.workload, told, lost=lost, workloads=(after.workload,))
+
+
+def _call_changes(before: WorkloadCorrectness, after: WorkloadCorrectness) -> Iterator[MapChange]:
+    """By overload; a call that only one side makes and that is wrong there is news, too."""
+    old, new = _failing_calls(before), _failing_calls(after)
+    for operator in sorted(new.keys() - old.keys()):
+        check = new[operator]
+        told = f"{after.workload}: a call of {operator} is {check.verdict} on {after.device}"
+        told += f": {check.detail}" if check.detail else ""
+        yield _change(operator, told, lost=True, workloads=(after.workload,))
+    for operator in sorted(old.keys() - new.keys()):
+        told = f"{after.workload}: no call of {operator} is wrong any more on {after.device}"
+        yield _change(operator, told, lost=False, workloads=(after.workload,))
+
+
+def _failing_calls(side: WorkloadCorrectness) -> dict[str, OperatorCheck]:
+    return {check.operator: check for check in side.checks if check.verdict in FAILED}
 
 
 def _change(

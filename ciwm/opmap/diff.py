@@ -9,6 +9,7 @@ from ciwm.opmap.alike import void_reason
 from ciwm.opmap.communication import communication_changes
 from ciwm.opmap.compile_paths import compile_changes
 from ciwm.opmap.correctness import correctness_changes
+from ciwm.opmap.diff_device import device_changes, device_warnings
 from ciwm.opmap.diff_operators import operator_changes
 from ciwm.opmap.diff_queue import queue_changes
 from ciwm.opmap.diff_workloads import workload_changes
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 # each part of a map has its own; one line more for each
 DIFFERS: tuple[Callable[[WorkloadMap, WorkloadMap], Iterable[MapChange]], ...] = (
     workload_changes,
+    device_changes,
     operator_changes,
     fallback_changes,
     correctness_changes,
@@ -46,6 +48,7 @@ def map_diff(
     changes = [change for differ in DIFFERS for change in differ(base, head)]
     limits = tuple(budgets)
     changes += [*_over_budget(head, limits), *over_budget(head, limits)]
+    warnings = (*_comparable(base, head), *_budget_warnings(base, head, limits))
     diff = MapDiff(
         base=base.provenance,
         head=head.provenance,
@@ -53,7 +56,7 @@ def map_diff(
         base_totals=totals(base),
         head_totals=totals(head),
         changes=tuple(changes),
-        warnings=tuple(_comparable(base, head)),
+        warnings=warnings,
     )
     return judged_map(diff, block_on)
 
@@ -85,6 +88,24 @@ def _over_budget(head: WorkloadMap, budgets: tuple[FallbackBudget, ...]) -> Iter
             )
 
 
+def _budget_warnings(
+    base: WorkloadMap, head: WorkloadMap, budgets: tuple[FallbackBudget, ...]
+) -> Iterator[str]:
+    """Budgets that limit nothing: of no workload (one is misspelt), or of what nobody counted."""
+    known = (*base.workloads, *head.workloads)
+    names = {name for one in known for name in (one.id, one.workload)}
+    profiled = "fallback" in head.stages
+    counted = profiled or ("ghost" in head.stages and head.provenance.target is not None)
+    for budget in budgets:
+        what = f"[[map.fallback_budget]] {budget.match}"
+        if not any(matches(name, budget.match) for name in names):
+            yield f"{what} matches no workload"
+        elif budget.share_pct is not None and not profiled:
+            yield f"{what}: no share of time is known without the stage fallback"
+        elif budget.calls is not None and not counted:
+            yield f"{what}: no calls are known without the stage fallback, or ghost and a target"
+
+
 def _comparable(base: WorkloadMap, head: WorkloadMap) -> Iterator[str]:
     one, other = base.provenance, head.provenance
     if one.capture != other.capture:
@@ -94,3 +115,4 @@ def _comparable(base: WorkloadMap, head: WorkloadMap) -> Iterator[str]:
     missing = [stage for stage in base.stages if stage not in head.stages]
     if missing:
         yield f"head has not run what base has: {', '.join(missing)}; that is not compared"
+    yield from device_warnings(base, head)

@@ -43,8 +43,9 @@ def _kernels(side: WorkloadMap) -> list[str]:
     return [kernel.op for entry in side.queue for kernel in entry.kernels]
 
 
-def _steps(side: WorkloadMap) -> list[tuple[frozenset[str], tuple[str, ...]]]:
-    return [(_ops(entry), entry.unlocks) for entry in side.queue]
+def _steps(side: WorkloadMap) -> list[frozenset[str]]:
+    """What is written together, in order; a workload that lacks nothing is no step."""
+    return [_ops(entry) for entry in side.queue if entry.kernels]
 
 
 def _ops(entry: QueueEntry) -> frozenset[str]:

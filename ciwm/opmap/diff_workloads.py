@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from ciwm.records.opmap_communication import CommunicationPattern
     from ciwm.records.opmap_diff import ChangeKind
 
+EVERY = ""  # what a problem says that is of no one workload
+
 
 def workload_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange]:
     """Workloads lost, new, observed again; and those whose bound or place in memory changed."""
@@ -27,13 +29,20 @@ def workload_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange
             kind="workload new", subject=name, workloads=(name,), sentence=f"{name} is new"
         )
     before, after = _problems(base), _problems(head)
-    stages = set(base.stages) & set(head.stages)
+    both = sorted(ours.keys() & theirs.keys())
+    stages = _run(base) & _run(head)
     if not same_target(base, head):
         stages.discard("ghost")  # the one target's own run, or none
-    for name in sorted(ours.keys() & theirs.keys()):
+    for name in (EVERY, *both):
         for stage in sorted(stages):
             yield from _observed(name, before.get((stage, name)), after.get((stage, name)))
+    for name in both:
         yield from _kind_of_work(ours[name], theirs[name])
+
+
+def _run(side: WorkloadMap) -> set[str]:
+    """The stages that were run: a queue is made from a census, asked for or not."""
+    return {*side.stages, *(("census",) if "queue" in side.stages else ())}
 
 
 def _problems(side: WorkloadMap) -> dict[tuple[str, str], MapProblem]:
@@ -43,16 +52,21 @@ def _problems(side: WorkloadMap) -> dict[tuple[str, str], MapProblem]:
 def _observed(
     name: str, before: MapProblem | None, after: MapProblem | None
 ) -> Iterator[MapChange]:
+    """Of a workload, or of what a stage asks the device for all of them (the sweep, the probe)."""
     if before is None and after is not None:
+        subject = name or after.stage
         why = f"can no longer be observed ({after.stage}: {after.reason}: {after.detail})"
-        yield _lost(name, why)
+        counts_as = "correctness" if after.stage == "correctness" else "coverage"
+        change = _lost(subject, why).model_copy(update={"counts_as": counts_as})
+        yield change if name else change.model_copy(update={"workloads": ()})
     elif before is not None and after is None:
+        subject = name or before.stage
         yield MapChange(
             kind="workload observed again",
-            subject=name,
-            workloads=(name,),
+            subject=subject,
+            workloads=(name,) if name else (),
             base=before.detail,
-            sentence=f"{name} can be observed again ({before.stage})",
+            sentence=f"{subject} can be observed again ({before.stage})",
         )
 
 

@@ -102,6 +102,8 @@ def fallback_changes(base: WorkloadMap, head: WorkloadMap) -> Iterator[MapChange
     ]
     yield from _moved(both, new=True)
     yield from _moved(both, new=False)
+    for one, other in both:
+        yield from _suspected(one, other)
 
 
 def _moved(
@@ -111,15 +113,11 @@ def _moved(
     found: dict[str, list[tuple[str, FallbackOp]]] = defaultdict(list)
     for base, head in both:
         here, there = (head, base) if new else (base, head)
-        known = {op.op for op in there.ops}
-        for op in here.ops:
-            if op.op not in known:
-                found[op.op].append((here.workload, op))
-    for name, uses in sorted(found.items(), key=lambda item: -_share(item[1])):
+        for name, op in _apart(here, there):
+            found[name].append((here.workload, op))
+    for name, uses in sorted(found.items(), key=lambda item: (-_share(item[1]), item[0])):
         workloads = [workload for workload, _ in uses]
-        calls = sum(op.calls for _, op in uses)
-        told = f"{name}, {_share(uses):.3g} % of step time, {calls:g} calls a step"
-        where = f" ({_worst(uses)})"
+        told, where = _how_much(name, uses), f" ({_worst(uses)})"
         yield MapChange(
             kind="fallback new" if new else "fallback gone",
             subject=name,
@@ -129,6 +127,41 @@ def _moved(
             sentence=told + where if new else f"{name} no longer falls back to the CPU{where}",
             lost=new,
         )
+
+
+def _suspected(base: WorkloadFallbacks, head: WorkloadFallbacks) -> Iterator[MapChange]:
+    """Copies to the host below an operator that had none: told, and no loss while not proven."""
+    known = {copy.op for copy in base.hidden}
+    for copy in head.hidden:
+        if copy.op not in known:
+            told = f"{copy.op}, suspected: {copy.calls:g} copies to the host a step below it"
+            yield MapChange(
+                kind="fallback new",
+                subject=copy.op,
+                workloads=(head.workload,),
+                head="suspected",
+                sentence=f"{told} ({head.workload})",
+            )
+
+
+def _apart(here: WorkloadFallbacks, there: WorkloadFallbacks) -> Iterator[tuple[str, FallbackOp]]:
+    """Operators that fall back here alone; of one that does on both sides, its overloads."""
+    known = {op.op: op.overloads for op in there.ops}
+    for op in here.ops:
+        if op.op not in known:
+            yield op.op, op
+        elif known[op.op]:  # traced there, so that what is not among them did not fall back
+            for name in sorted(op.overloads.keys() - known[op.op].keys()):
+                yield name, op.model_copy(update={"calls": float(op.overloads[name])})
+
+
+def _how_much(name: str, uses: Sequence[tuple[str, FallbackOp]]) -> str:
+    """Of an overload the profile has calls, and the time of all overloads together."""
+    share = f"{_share(uses):.3g} % of step time"
+    calls = f"{sum(op.calls for _, op in uses):g} calls a step"
+    if any(op.op == name for _, op in uses):
+        return f"{name}, {share}, {calls}"
+    return f"{name}, {calls}; all of {uses[0][1].op} take {share}"
 
 
 def _share(uses: Sequence[tuple[str, FallbackOp]]) -> float:

@@ -27,8 +27,8 @@ RULES = (
     _rule("NCCL", r"^nccl(Dev)?Kernel|^ncclKernel|^rccl", "kernel names of nccl/src/device"),
     _rule(
         "FlashAttention",
-        r"flash_(fwd|bwd)|pytorch_flash::|^fmha_(fwd|bwd)|flash_attn",
-        "templates of flash-attention/csrc and aten/src/ATen/native/transformers/cuda/flash_attn",
+        r"flash_(fwd|bwd)|pytorch_flash::|^fmha_(fwd|bwd)|flash_?attn|\bflash::",
+        "templates of flash-attention/csrc and hopper, and aten/src/ATen/native/transformers/cuda",
     ),
     _rule(
         "memory-efficient attention",
@@ -41,7 +41,11 @@ RULES = (
         r"cutlass|^(sm\d+_xmma|ampere|hopper|volta|turing)_.*_cutlass",
         "device_kernel templates of NVIDIA/cutlass",
     ),
-    _rule("cuDNN", r"cudnn|implicit_convolve|winograd.*cudnn", "namespaces in libcudnn's symbols"),
+    _rule(
+        "cuDNN",
+        r"cudnn|implicit_convolve|^sm\d+_xmma_(fprop|dgrad|wgrad)|_(fprop|dgrad|wgrad)_implicit_gemm",
+        "namespaces in libcudnn's symbols, and the convolutions that nsys shows below it",
+    ),
     _rule(
         "cuBLAS",
         r"cublas|gemmSN_|gemv2[TN]_|^(sm\d+|ampere|volta|turing|hopper|maxwell)_.*gemm|"
@@ -53,7 +57,9 @@ RULES = (
     ),
     _rule("hipBLASLt", r"^Cijk_", "Tensile kernel names of ROCm's BLAS libraries"),
     _rule(
-        "oneDNN", r"^(aten::)?mkldnn_|^mkldnn::|^onednn|gen_conv|ngen", "operators of ATen, oneDNN"
+        "oneDNN",
+        r"^(aten::)?mkldnn_|^mkldnn::|^onednn|gen_conv|\bngen",
+        "operators of ATen, oneDNN",
     ),
     _rule("oneMKL", r"^MKL_|oneapi.?mkl", "MKL_VERBOSE lines, SYCL namespaces of oneMKL"),
     _rule(

@@ -59,6 +59,11 @@ def _correctness(making: Making) -> dict[str, Any]:
         sweeping["operators"] = list(on.operators)
     making.request.say("correctness: the operator sweep")
     swept = _alone(making, "correctness", "sweep", sweeping, on.sweep_timeout_s)
+    making.warnings += [
+        f"[map.on_device] operators: this torch has none called {pattern}"
+        for line in swept.lines
+        for pattern in line.get("unmatched", ())
+    ]
     seen = making.run("correctness", "correctness", common)
     checked = (workload_correctness(name, each) for name, each in seen.items())
     workloads = [one for one in checked if one is not None]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ciwm.errors import UsageError
 from ciwm.launch.files import make_folder, write_atomically
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 Prefer = Literal["ours", "theirs"] | None
 _NAME = re.compile(r"[^A-Za-z0-9._+-]+")
+_PART = 60  # characters of a part of a file's name: all of them fit into one that can be written
+# a path from the root, as errors name files; an address, a ratio and a relative path are none
+_PATH = re.compile(r"(?<![\w/.:)])/(?:[\w.+@~-]+/)+(?P<last>[\w.+@~-]*)")
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class Taken:
 
 def bundled(paths: Sequence[Path], licence: str) -> MapBundle:
     """The maps and manifests of some files, fit to be shared; raises UsageError."""
+    if not licence.strip():
+        raise UsageError("a bundle needs a licence", "say under what others may use it: CC0-1.0")
     maps: list[WorkloadMap] = []
     manifests: list[Manifest] = []
     for path in paths:
@@ -38,13 +44,28 @@ def bundled(paths: Sequence[Path], licence: str) -> MapBundle:
             manifests.append(_licensed(read_record(path, Manifest), licence))
         else:
             maps.append(_shareable(read_record(path, WorkloadMap), licence))
-    names = [*map(map_name, maps), *map(manifest_name, manifests)]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    bundle = MapBundle(licence=licence, maps=tuple(maps), manifests=tuple(manifests))
+    twice = _twice(bundle)
     if twice is not None:
         raise UsageError(
             f"two of the files are {twice}", "export the newer one, or each to a bundle of its own"
         )
-    return MapBundle(licence=licence, maps=tuple(maps), manifests=tuple(manifests))
+    return bundle
+
+
+def kept_licences(bundle: MapBundle) -> list[str]:
+    """A line for each record that was under a licence of its own, and is under that still."""
+    return [
+        f"{name} is under a licence of its own: {record.provenance.licence}"
+        for name, record in _named(bundle)
+        if record.provenance.licence not in ("", bundle.licence)
+    ]
+
+
+def _twice(bundle: MapBundle) -> str | None:
+    """The name of two records of a bundle, which one folder cannot both keep."""
+    counts = Counter(name for name, _ in _named(bundle))
+    return next((name for name, count in counts.items() if count > 1), None)
 
 
 def _is_manifest(path: Path) -> bool:
@@ -65,16 +86,22 @@ def _licensed(manifest: Manifest, licence: str) -> Manifest:
 
 
 def _shareable(found: WorkloadMap, licence: str) -> WorkloadMap:
-    """Without paths of this machine."""
-    provenance = found.provenance
-    stated = provenance.licence or licence
+    """Without paths of this machine: of those that errors name, the last part is left."""
     problems = tuple(problem.model_copy(update={"log": ""}) for problem in found.problems)
-    return found.model_copy(
-        update={
-            "provenance": provenance.model_copy(update={"licence": stated}),
-            "problems": problems,
-        }
-    )
+    text = found.model_copy(update={"problems": problems}).model_dump_json()
+    plain = WorkloadMap.model_validate_json(json.dumps(_without_paths(json.loads(text))))
+    provenance = found.provenance
+    stated = provenance.model_copy(update={"licence": provenance.licence or licence})
+    return plain.model_copy(update={"provenance": stated})
+
+
+def _without_paths(value: Any) -> Any:
+    """The same data, every text in it without its paths."""
+    if isinstance(value, str):
+        return _PATH.sub(lambda found: "…/" + found["last"], value)
+    if isinstance(value, dict):
+        return {name: _without_paths(each) for name, each in value.items()}
+    return [_without_paths(each) for each in value] if isinstance(value, list) else value
 
 
 def map_name(found: WorkloadMap) -> str:
@@ -90,14 +117,21 @@ def manifest_name(manifest: Manifest) -> str:
 
 
 def _file_name(parts: list[str]) -> str:
-    return "-".join(_NAME.sub("_", part) for part in parts if part) + ".json"
+    return "-".join(_NAME.sub("_", part)[:_PART] for part in parts if part) + ".json"
 
 
 def unpack(bundle: MapBundle, folder: Path, prefer: Prefer = None) -> list[Taken]:
     """Write a bundle's records into a folder; of one that differs from ours, `prefer` decides.
 
-    Without `prefer` ours stays, and the conflict is named.
+    Without `prefer` ours stays, and the conflict is named. Raises UsageError, and writes nothing,
+    where two records of the bundle are of one name.
     """
+    twice = _twice(bundle)
+    if twice is not None:
+        raise UsageError(
+            f"two records of the bundle are {twice}, and which of them counts is not said",
+            "ask whoever made it for a bundle that `ciwm map export` wrote",
+        )
     make_folder(folder)
     return [_take(name, record, folder / name, prefer) for name, record in _named(bundle)]
 

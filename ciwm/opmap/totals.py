@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ciwm.opmap.communication import RUN
 from ciwm.records.opmap_diff import MapTotals
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 
     from ciwm.records import WorkloadMap
     from ciwm.records.opmap import OpSupport
+    from ciwm.records.opmap_compile import WorkloadCompile
 
 
 def totals(found: WorkloadMap) -> MapTotals:
@@ -34,13 +36,21 @@ def totals(found: WorkloadMap) -> MapTotals:
 
 def _observed(found: WorkloadMap) -> set[str]:
     """Workloads of which some stage saw something."""
-    parts = (found.ops, found.coverage, found.fallbacks, found.compile_paths)
+    parts = (found.ops, found.coverage, found.fallbacks)
     seen = {one.workload for part in parts for one in part}
+    seen |= {one.workload for one in found.compile_paths if _compiles(one)}
     if found.correctness is not None:
         seen |= {one.workload for one in found.correctness.workloads}
     if found.communication is not None:
-        seen |= {one.workload for one in found.communication.strategies if one.status != "failed"}
+        seen |= {one.workload for one in found.communication.strategies if one.status in RUN}
     return seen | {one.id for one in found.workloads if one.intensity is not None}
+
+
+def _compiles(one: WorkloadCompile) -> bool:
+    """Whether some compiler took it, as far as it went; all fail where the workload itself does."""
+    tried = [part.status for part in (one.graphs, one.inductor, one.export) if part is not None]
+    told = [each.status for each in one.importers]
+    return "done" in tried or not {"imported", "unsupported"}.isdisjoint(told)
 
 
 def _classes(supports: Iterable[OpSupport]) -> dict[str, int]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Literal
+
+from pydantic import model_validator
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.opmap_provenance import Provenance
@@ -15,6 +18,11 @@ class ManifestRow(Record):
 
     kind: RowKind
     registered_at: str = ""
+
+
+def _full(op: str) -> str:
+    """An operator's name with its namespace."""
+    return op if "::" in op else f"aten::{op}"
 
 
 class Manifest(RecordFile):
@@ -33,10 +41,19 @@ class Manifest(RecordFile):
     fallback_files: tuple[str, ...] = ()
     codegen: bool = False
 
+    @model_validator(mode="after")
+    def _one_row_each(self) -> Manifest:
+        groups = (ops for files in self.rows.values() for ops in files.values())
+        counts = Counter(_full(op) for ops in groups for op in ops)
+        twice = next((op for op, count in counts.items() if count > 1), None)
+        if twice is not None:
+            raise ValueError(f"the operator {twice} occurs twice")
+        return self
+
     def table(self) -> dict[str, ManifestRow]:
         """Every operator by its full name."""
         return {
-            op if "::" in op else f"aten::{op}": ManifestRow(kind=kind, registered_at=file)
+            _full(op): ManifestRow(kind=kind, registered_at=file)
             for kind, files in self.rows.items()
             for file, ops in files.items()
             for op in ops

@@ -6,6 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from ciwm.records.amounts import Amount, Count, Distance, Number
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.opmap_communication import Communication, CommunicationPattern
 from ciwm.records.opmap_compile import WorkloadCompile
@@ -53,8 +54,8 @@ class MapProblem(Record):
 class ByteBounds(Record):
     """Bytes moved: at least (each input and output once), at most (every operator by itself)."""
 
-    low: float
-    high: float
+    low: Amount
+    high: Amount
 
 
 class Intensity(Record):
@@ -64,10 +65,10 @@ class Intensity(Record):
     bound where there are any.
     """
 
-    flops: float
+    flops: Amount
     bytes: ByteBounds
-    flop_per_byte_low: float
-    flop_per_byte_high: float
+    flop_per_byte_low: Amount
+    flop_per_byte_high: Amount
     uncounted: tuple[str, ...] = ()
     bound: Literal["compute-bound", "memory-bound", "undetermined"]
     reason: str
@@ -76,12 +77,12 @@ class Intensity(Record):
 class Memory(Record):
     """Memory of one step by kind, in bytes; None where it does not apply or is not known."""
 
-    params_bytes: float
-    grads_bytes: float | None = None
-    optimizer_bytes: float | None = None
-    activations_bytes: float | None = None
-    kv_bytes_per_token: float | None = None
-    needed_bytes: float
+    params_bytes: Amount
+    grads_bytes: Amount | None = None
+    optimizer_bytes: Amount | None = None
+    activations_bytes: Amount | None = None
+    kv_bytes_per_token: Amount | None = None
+    needed_bytes: Amount
     fits: Literal["resident", "fits-with-KV", "needs-sharding", "offload", "unknown"] = "unknown"
     reason: str = ""
 
@@ -98,11 +99,11 @@ class MappedWorkload(Record):
     phase: str | None = None
     entry: Literal["model", "step"]
     params: dict[str, str | int | float | bool] = {}
-    devices: int = 1
+    devices: Number = 1
     intensity: Intensity | None = None
     memory: Memory | None = None
     communication: CommunicationPattern | None = None
-    max_abs_diff: float | None = None
+    max_abs_diff: Distance | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -110,7 +111,7 @@ class TensorSpec(Record):
     """The tensors of one call: shape, strides and dtype of each, as text; and how often."""
 
     tensors: tuple[str, ...]
-    count: int
+    count: Count
 
 
 class OpUse(Record):
@@ -124,11 +125,11 @@ class OpUse(Record):
     workload: str
     op: str
     part: Part
-    count: int
+    count: Count
     structural: bool = False
     modules: tuple[str, ...] = ()
     specs: tuple[TensorSpec, ...] = ()
-    spec_count: int = 0
+    spec_count: Count = 0
     dtypes: tuple[str, ...] = ()
 
 
@@ -150,7 +151,7 @@ class OpSupport(Record):
     evidence: str
     row: str = ""
     registered_at: str = ""
-    calls: int = 0
+    calls: Count = 0
     workloads: tuple[str, ...] = ()
     has_decomposition: bool = False
     has_meta: bool = False
@@ -162,15 +163,15 @@ class ClassCount(Record):
     workload: str
     support: SupportClass
     ops: tuple[str, ...]
-    calls: int
+    calls: Count
 
 
 class QueuedKernel(Record):
     """A kernel to write: how often it is called, its share of time where that was profiled."""
 
     op: str
-    calls: int
-    time_share_pct: float | None = None
+    calls: Count
+    time_share_pct: Amount | None = None
     has_decomposition: bool = False
     has_meta: bool = False
 
@@ -179,7 +180,7 @@ class Proof(Record):
     """A strict run of one workload: with exactly the kernels so far, and with each one removed."""
 
     workload: str
-    kernels: int
+    kernels: Count
     passes: bool
     detail: str = ""
     fails_without: tuple[str, ...] = ()
@@ -189,10 +190,10 @@ class Proof(Record):
 class QueueEntry(Record):
     """One step of the queue: these kernels unlock these workloads, given all steps before."""
 
-    order: int
+    order: Number
     kernels: tuple[QueuedKernel, ...]
     unlocks: tuple[str, ...]
-    total_kernels: int
+    total_kernels: Count
     proofs: tuple[Proof, ...] = ()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ciwm.records.amounts import Count, Number
 from ciwm.records.base import Record
 
 CellStatus = Literal["ok", "gap", "wrong", "crash"]
@@ -34,7 +35,7 @@ class CollectiveProbe(Record):
 
     backend: str
     device: str
-    ranks: int
+    ranks: Number
     cells: tuple[CollectiveCell, ...] = ()
 
 
@@ -47,11 +48,11 @@ class CollectiveNeed(Record):
     primitive: str
     dtype: str
     reduce_op: str = ""
-    group: int
-    calls: int
-    bytes: int
-    smallest_bytes: int = 0
-    largest_bytes: int = 0
+    group: Count
+    calls: Count
+    bytes: Count
+    smallest_bytes: Count = 0
+    largest_bytes: Count = 0
 
 
 class CommunicationPattern(Record):
@@ -65,12 +66,12 @@ class CommunicationPattern(Record):
     status: Literal["none", "determined", "undetermined"]
     classes: tuple[PatternClass, ...] = ()
     source: Literal["declared", "observed", ""] = ""
-    ranks: int = 1
+    ranks: Number = 1
     collectives: tuple[CollectiveNeed, ...] = ()
-    calls: int = 0
-    bytes: int = 0
-    smallest_bytes: int = 0
-    largest_bytes: int = 0
+    calls: Count = 0
+    bytes: Count = 0
+    smallest_bytes: Count = 0
+    largest_bytes: Count = 0
     reason: str = ""
 
 
@@ -85,7 +86,7 @@ class StrategyNeeds(Record):
 
     workload: str
     strategy: Strategy
-    world: int
+    world: Number
     status: Literal["counted", "estimated", "not applicable", "failed"]
     detail: str = ""
     needs: tuple[CollectiveNeed, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ciwm.records.amounts import Count
 from ciwm.records.base import Record
 
 PathStatus = Literal["done", "failed"]
@@ -15,7 +16,7 @@ class GraphBreak(Record):
 
     reason: str
     where: str = ""
-    count: int
+    count: Count
 
 
 class Graphs(Record):
@@ -23,7 +24,7 @@ class Graphs(Record):
 
     status: PathStatus
     detail: str = ""
-    graphs: int = 0
+    graphs: Count = 0
     breaks: tuple[GraphBreak, ...] = ()
 
 
@@ -37,10 +38,10 @@ class InductorNodes(Record):
     detail: str = ""
     device: str = ""
     codegen: bool = False
-    graphs: int = 0
-    generated: int = 0
-    extern: dict[str, int] = {}
-    fallback: dict[str, int] = {}
+    graphs: Count = 0
+    generated: Count = 0
+    extern: dict[str, Count] = {}
+    fallback: dict[str, Count] = {}
 
 
 class ExportPath(Record):
@@ -48,8 +49,8 @@ class ExportPath(Record):
 
     status: PathStatus
     detail: str = ""
-    nodes: int = 0
-    operators: int = 0
+    nodes: Count = 0
+    operators: Count = 0
     not_core: tuple[str, ...] = ()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ciwm.records.amounts import Count, Distance
 from ciwm.records.base import Record
 
 CheckVerdict = Literal["strict", "drift", "WRONG", "error", "crash", "timeout", "untestable"]
@@ -21,12 +22,12 @@ class OperatorCheck(Record):
     dtype: str
     direction: Literal["forward", "backward"]
     verdict: CheckVerdict
-    counts: dict[str, dict[CheckVerdict, int]]
+    counts: dict[str, dict[CheckVerdict, Count]]
     source: str = ""
     call: str = ""
     detail: str = ""
-    error_device: float | None = None
-    error_cpu: float | None = None
+    error_device: Distance | None = None
+    error_cpu: Distance | None = None
 
 
 class PlantedDefect(Record):
@@ -47,10 +48,10 @@ class ModelCheck(Record):
     what: Literal["outputs", "gradients", "tokens"]
     verdict: CheckVerdict
     detail: str = ""
-    compared: int
-    differing: int | None = None
-    error_device: float | None = None
-    error_cpu: float | None = None
+    compared: Count
+    differing: Count | None = None
+    error_device: Distance | None = None
+    error_cpu: Distance | None = None
 
 
 class Sweep(Record):
@@ -66,10 +67,10 @@ class Sweep(Record):
     key: str = ""
     dtypes: tuple[str, ...]
     sources: tuple[str, ...]
-    samples: int
-    operators: int
-    known: int
-    cases: dict[CheckVerdict, int]
+    samples: Count
+    operators: Count
+    known: Count
+    cases: dict[CheckVerdict, Count]
     verdicts: dict[str, CheckVerdict] = {}
     kernels: dict[str, tuple[str, ...]] = {}
     checks: tuple[OperatorCheck, ...] = ()
@@ -84,8 +85,8 @@ class WorkloadCorrectness(Record):
 
     workload: str
     device: str
-    calls: int
-    too_large: int = 0
+    calls: Count
+    too_large: Count = 0
     checks: tuple[OperatorCheck, ...] = ()
     model: tuple[ModelCheck, ...] = ()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ciwm.records.amounts import Count
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.opmap_provenance import Provenance
 
@@ -60,15 +61,15 @@ class MapTotals(Record):
     to_write    kernels in the queue
     """
 
-    workloads: int
-    observed: int
-    kernels: int
-    calls: int
-    structural: int = 0
-    classes: dict[str, int] = {}
-    composites: dict[str, int] = {}
-    to_write: int
-    problems: int
+    workloads: Count
+    observed: Count
+    kernels: Count
+    calls: Count
+    structural: Count = 0
+    classes: dict[str, Count] = {}
+    composites: dict[str, Count] = {}
+    to_write: Count
+    problems: Count
 
 
 class MapDiff(RecordFile):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from ciwm.records.amounts import Amount, Count
 from ciwm.records.base import Record
 
 
@@ -14,10 +15,10 @@ class FallbackOp(Record):
     """
 
     op: str
-    overloads: dict[str, int] = {}
-    calls: float
-    time_s: float
-    time_share_pct: float
+    overloads: dict[str, Count] = {}
+    calls: Amount
+    time_s: Amount
+    time_share_pct: Amount
 
 
 class HiddenCopy(Record):
@@ -30,7 +31,7 @@ class HiddenCopy(Record):
 
     op: str
     what: Literal["copy", "scalar", "memcpy"]
-    calls: float
+    calls: Amount
 
 
 class LibraryUse(Record):
@@ -42,8 +43,8 @@ class LibraryUse(Record):
     library: str
     operators: tuple[str, ...] = ()
     kernels: tuple[str, ...] = ()
-    calls: float
-    time_s: float
+    calls: Amount
+    time_s: Amount
     evidence: str
 
 
@@ -52,10 +53,10 @@ class WorkloadFallbacks(Record):
 
     workload: str
     device: str
-    steps: int
-    step_s: float
-    calls: float
-    time_share_pct: float
+    steps: Count
+    step_s: Amount
+    calls: Amount
+    time_share_pct: Amount
     ops: tuple[FallbackOp, ...] = ()
     hidden: tuple[HiddenCopy, ...] = ()
     libraries: tuple[LibraryUse, ...] = ()

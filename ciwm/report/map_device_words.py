@@ -137,13 +137,14 @@ def compile_words(one: WorkloadCompile) -> list[str]:
 def _inductor(one: WorkloadCompile) -> str:
     nodes = one.inductor
     assert nodes is not None  # noqa: S101  it was asked before
-    if nodes.status == "failed":
+    if nodes.status == "failed" and not nodes.generated:
         return nodes.detail
     extern, fallback = sum(nodes.extern.values()), sum(nodes.fallback.values())
     told = f"{nodes.generated} generated, {extern} extern, {fallback} fallback"
     told += f" ({_few(sorted(nodes.fallback))})" if nodes.fallback else ""
     without = "" if nodes.codegen else ", lowered for the CPU: the device has no codegen"
-    return told + without
+    lacking = f"; not lowered: {nodes.detail}" if nodes.status == "failed" else ""
+    return told + without + lacking
 
 
 def _few(names: Sequence[str]) -> str:

@@ -70,7 +70,7 @@ def show_diff(diff: MapDiff, console: Console) -> None:
     ]
     if rows:
         show_table("Changes", ("", "kind", "what"), rows, console)
-    _list("Not compared alike", diff.warnings, console)
+    _list("Warnings", diff.warnings, console)
     console.print()
     _say(f"Map: {changed_totals(diff)}", console)
     _answer(diff, console)

@@ -87,6 +87,37 @@ def _hang(x: Any, *, out: Any) -> Any:
     time.sleep(3600)
 
 
+def _argmax_first(x: Any, dim: Any = None, keepdim: bool = False, *, out: Any) -> Any:
+    """Always the first element."""
+    return _put(out, torch.argmax(x.cpu(), dim, keepdim) * 0)
+
+
+def _topk_indices(
+    x: Any,
+    k: int,
+    dim: int = -1,
+    largest: bool = True,
+    sorted: bool = True,  # noqa: A002
+    *,
+    values: Any,
+    indices: Any,
+) -> Any:
+    """The right values, and the places of others."""
+    right = torch.topk(x.cpu(), k, dim, largest, sorted)
+    return _put(values, right.values), _put(indices, right.indices.flip(dim))
+
+
+def _abs_of_integers(x: Any, *, out: Any) -> Any:
+    """Right for numbers with a point; whole ones come back as they were."""
+    host = x.cpu()
+    return _put(out, torch.abs(host) if host.is_floating_point() else host)
+
+
+def _addcdiv(x: Any, one: Any, other: Any, *, value: Any = 1, out: Any) -> Any:
+    """A step of an optimizer that is a tenth too long."""
+    return _put(out, torch.addcdiv(x.cpu(), one.cpu(), other.cpu(), value=1.1 * value))
+
+
 KERNELS: dict[str, tuple[str, Callable[..., Any]]] = {
     "gelu_tanh": ("gelu.out", _gelu_tanh),
     "sum_tail": ("sum.IntList_out", _sum_tail),
@@ -94,6 +125,10 @@ KERNELS: dict[str, tuple[str, Callable[..., Any]]] = {
     "mm_bf16_accumulate": ("mm.out", _mm_bf16_accumulate),
     "gelu_backward": ("gelu_backward.grad_input", _gelu_backward),
     "index_select_empty": ("index_select", _index_select_empty),
+    "argmax_first": ("argmax.out", _argmax_first),
+    "topk_indices": ("topk.values", _topk_indices),
+    "abs_of_integers": ("abs.out", _abs_of_integers),
+    "addcdiv": ("addcdiv.out", _addcdiv),
     "crash": ("exp2.out", _exp2_abort),
     "hang": ("sinh.out", _hang),
 }

@@ -29,6 +29,12 @@ PRIMITIVES = {
     "reduce_scatter_tensor_coalesced_": "reduce_scatter",
     "reduce_scatter_tensor": "reduce_scatter",
     "reduce_scatter_tensor_coalesced": "reduce_scatter",
+    "reduce_scatter_tensor_out": "reduce_scatter",
+    "shard_dim_alltoall": "all_to_all",  # DTensor's, from one dimension to another
+    "one_shot_all_reduce": "all_reduce",  # of symmetric memory, as the next three
+    "two_shot_all_reduce_": "all_reduce",
+    "multimem_all_reduce_": "all_reduce",
+    "multimem_one_shot_all_reduce": "all_reduce",
     "alltoall_base_": "all_to_all",
     "alltoall_": "all_to_all",
     "all_to_all_single": "all_to_all",
@@ -40,8 +46,13 @@ PRIMITIVES = {
     "send": "send",
     "recv_": "recv",
     "recv_any_source_": "recv",
+    "isend": "send",
+    "irecv": "recv",
     "barrier": "barrier",
+    "monitored_barrier_": "barrier",
 }
+SPACES = ("c10d", "_c10d_functional", "_dtensor", "symm_mem")
+BATCH = "batch_p2p_ops"  # several sends and receives, named in a list
 _REDUCE_OPS = ("sum", "avg", "product", "min", "max", "band", "bor", "bxor", "premul_sum")
 _REDUCING = ("all_reduce", "reduce_scatter", "reduce")
 
@@ -64,13 +75,22 @@ class Counted:
     def take(self, func: Any, args: Sequence[Any]) -> None:
         """Count a dispatched operator, when it is a collective."""
         space, _, rest = str(func).partition(".")
-        primitive = PRIMITIVES.get(rest.split(".")[0])
-        if space not in ("c10d", "_c10d_functional") or primitive is None:
+        name = rest.split(".")[0]
+        primitive = PRIMITIVES.get(name)
+        if space in SPACES and name == BATCH:
+            self._take_batch(args)
+        if space not in SPACES or primitive is None:
             return
         group = _group_size(args)
         dtype, size = _payload(primitive, args, group)
         key = Key(primitive, dtype, _reduce_op(args) if primitive in _REDUCING else "", group)
         self.uses.setdefault(key, []).append(size)
+
+    def _take_batch(self, args: Sequence[Any]) -> None:
+        for name, tensor in zip(args[0], args[3]):
+            dtype, size = _payload(PRIMITIVES[name], (tensor,), 0)
+            key = Key(PRIMITIVES[name], dtype, "", _group_size(args))
+            self.uses.setdefault(key, []).append(size)
 
 
 def counting(counted: Counted) -> Any:
@@ -99,6 +119,8 @@ def _group_size(args: Sequence[Any]) -> int:
     from torch import distributed
 
     for value in args:
+        if isinstance(value, distributed.ProcessGroup):
+            return int(value.size())
         if isinstance(value, torch.ScriptObject):
             try:
                 return int(distributed.ProcessGroup.unbox(value).size())

@@ -1,4 +1,4 @@
-"""One rank of the collective probe: `torchrun ... collective_rank.py BACKEND DEVICE OUT FIRST`.
+"""One rank of the collective probe: `collective_rank.py BACKEND DEVICE OUT FIRST [PLUGIN...]`.
 
 Every cell (primitive x dtype x reduce-op) is tried by all ranks, its numbers are checked, and rank
 0 writes one JSON line before it and one after it. A cell that takes the process down is the last
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime as dt
+import importlib
 import importlib.util
 import json
 import os
@@ -111,4 +112,6 @@ def _write(out: str, line: Dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     sys.path[:] = sys.path[1:]  # this folder: torch must not find our modules by their plain names
+    for plugin in sys.argv[5:]:
+        importlib.import_module(plugin)
     main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]))

@@ -10,7 +10,7 @@ from .isolate import Limits
 from .one_operator import in_words
 from .replay import Captured, capture, replay
 from .subject import build, has_model, parts, step
-from .target import device_of, load_plugins
+from .target import device_of, load_plugins, refuse_unusable
 from .whole_model import check_model
 
 
@@ -22,6 +22,7 @@ def observe(job: Mapping[str, Any], emit: Callable[[Dict[str, Any]], None]) -> N
     options = job["options"]
     load_plugins(options)
     device = device_of(options)
+    refuse_unusable(device)
     captured = Captured()
     try:
         capture(_steps(job), captured)

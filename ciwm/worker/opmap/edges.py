@@ -48,11 +48,7 @@ def edge_inputs(op: Any, dtype: Any, source: str, backward: bool) -> Iterator[In
     make = _Maker(dtype, backward)
     kind = type(op).__name__
     if source == "special":
-        if kind == "UnaryUfuncInfo":
-            yield make.special(), (), _arguments(op, make.special())
-        elif kind == "BinaryUfuncInfo":
-            value = make.special()
-            yield value[:, None].contiguous(), (value,), {}
+        yield from _special(op, make)
         return
     named = _NAMED.get(op.name)
     if named is not None and not op.variant_test_name:
@@ -64,6 +60,16 @@ def edge_inputs(op: Any, dtype: Any, source: str, backward: bool) -> Iterator[In
     elif kind == "ReductionOpInfo":
         for shape in ROWS:
             yield make(*shape), (), {"dim": -1}
+
+
+def _special(op: Any, make: _Maker) -> Iterator[Inputs]:
+    kind, value = type(op).__name__, make.special()
+    if kind == "UnaryUfuncInfo":
+        yield value, (), _arguments(op, make.special())
+    elif kind == "BinaryUfuncInfo":
+        yield value[:, None].contiguous(), (value,), {}
+    elif op.name == "clamp":
+        yield value, (-1.0, 1.0), {}
 
 
 def _unary(op: Any, make: _Maker) -> Iterator[Inputs]:
@@ -146,6 +152,14 @@ def _gather(make: _Maker) -> Iterator[Inputs]:
 def _embedding(make: _Maker) -> Iterator[Inputs]:
     for count in (0, 1, 7, 129):
         yield make(11, 5), (make.whole((count,), 11),), {}  # OpInfo turns the two round
+    yield make(11, 5), (make.whole((129,), 11),), {"padding_idx": 3}
+
+
+def _masked_fill(make: _Maker) -> Iterator[Inputs]:
+    """As attention masks do it; and with nothing to fill, or nothing at all."""
+    for shape in ROWS:
+        yield make(*shape), (make.whole(shape, 2).bool(), float("-inf")), {}
+    yield make(3, 129), (make.whole((3, 129), 1).bool(), float("-inf")), {}
 
 
 def _scatter_add(make: _Maker) -> Iterator[Inputs]:
@@ -211,6 +225,7 @@ _NAMED: Dict[str, Callable[[_Maker], Iterator[Inputs]]] = {
     "index_select": _index_select,
     "log_softmax": _rows,
     "logsumexp": _rows,
+    "masked_fill": _masked_fill,
     "matmul": _matrices,
     "mean": _reduction,
     "mm": _matrices,

@@ -8,7 +8,7 @@ or for one; warnings come once a process and are no measure.
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 STEP = "ciwm::step"
 TO_CPU = "aten::_to_cpu"
@@ -50,28 +50,43 @@ class Fallbacks(NamedTuple):
 
 
 def rows_of(events: Sequence[Any]) -> List[Row]:
-    """The events of a torch profile as rows."""
-    places = {id(event): place for place, event in enumerate(events)}
+    """The host's events of a torch profile as rows.
+
+    A device has events of its own: kernels, which hang on the host's, and a second mark for each
+    range that a record_function opens, which is no step and no kernel.
+    """
+    marks = {event.name for event in events if getattr(event, "is_user_annotation", False)}
+    ours = [event for event in events if str(event.device_type).endswith("CPU")]
+    places = {id(event): place for place, event in enumerate(ours)}
     return [
         Row(
             event.name,
             -1 if event.cpu_parent is None else places.get(id(event.cpu_parent), -1),
             float(event.cpu_time_total),
-            [(kernel.name, float(kernel.duration)) for kernel in event.kernels],
+            [
+                (kernel.name, float(kernel.duration))
+                for kernel in event.kernels
+                if kernel.name not in marks
+            ],
         )
-        for event in events
+        for event in ours
     ]
 
 
 def fallbacks(rows: Sequence[Row]) -> Fallbacks:
     """Every operator with a `_to_cpu` child; the time of a nested one belongs to the outer one."""
-    fell = sorted({row.parent for row in rows if row.name == TO_CPU and row.parent >= 0})
-    inner = {place for place in fell if _above(rows, place) & set(fell)}
-    calls: Counter[str] = Counter(rows[place].name for place in fell)
-    time_us = {rows[place].name: 0.0 for place in fell}
-    for place in fell:
+    fell = _fell(rows)
+    inner = {place for place in fell if not fell.isdisjoint(_above(rows, place))}
+    calls: Counter[str] = Counter(rows[place].name for place in sorted(fell))
+    time_us = {rows[place].name: 0.0 for place in sorted(fell)}
+    for place in sorted(fell):
         time_us[rows[place].name] += 0.0 if place in inner else rows[place].time_us
     return Fallbacks(calls, time_us)
+
+
+def _fell(rows: Sequence[Row]) -> Set[int]:
+    """The places of operators that fell back."""
+    return {row.parent for row in rows if row.name == TO_CPU and row.parent >= 0}
 
 
 def _above(rows: Sequence[Row], place: int) -> set[int]:
@@ -90,30 +105,27 @@ def hidden_copies(rows: Sequence[Row]) -> Counter[str]:
     A kernel that works on the host by hand leaves no `_to_cpu`; its copy shows as a memcpy.
     """
     found: Counter[str] = Counter()
+    fell = _fell(rows)
     for place, row in enumerate(rows):
         count = sum(any(word in name.lower() for word in _TO_HOST) for name, _ in row.kernels)
-        blamed = _blamed(rows, place) if count else None
+        blamed = _blamed(rows, place, fell) if count else None
         if blamed is not None:
             found[blamed] += count
     return found
 
 
-def _blamed(rows: Sequence[Row], place: int) -> Optional[str]:
+def _blamed(rows: Sequence[Row], place: int, fell: Set[int]) -> Optional[str]:
     """The innermost operator around a copy that is no transfer; None below a fallback."""
     innermost = None
     at = place
     while at >= 0:
         name = rows[at].name
-        if name == TO_CPU or _fell(rows, at):
+        if name == TO_CPU or at in fell:
             return None
         if innermost is None and name.startswith("aten::") and name not in TRANSFERS:
             innermost = name
         at = rows[at].parent
     return innermost
-
-
-def _fell(rows: Sequence[Row], place: int) -> bool:
-    return any(row.parent == place and row.name == TO_CPU for row in rows)
 
 
 def step_time_us(rows: Sequence[Row]) -> float:
@@ -150,10 +162,14 @@ def _operator(rows: Sequence[Row], place: int) -> str:
 
 
 class Traced(NamedTuple):
-    """What an execution trace adds: overloads of fallbacks, and hidden copies by overload."""
+    """What an execution trace adds: overloads of fallbacks, and hidden copies by overload.
+
+    `calls` are those that were given a tensor of the device, or made one.
+    """
 
     overloads: Counter[str]
     hidden: Counter[Tuple[str, str]]  # (overload, "copy" or "scalar")
+    calls: int
 
 
 def traced(nodes: Sequence[Mapping[str, Any]], device: str) -> Traced:
@@ -167,7 +183,9 @@ def traced(nodes: Sequence[Mapping[str, Any]], device: str) -> Traced:
         blamed = None if kind is None else _blamed_node(node, by_id, fell)
         if kind is not None and blamed is not None:
             hidden[blamed, kind] += 1
-    return Traced(overloads, hidden)
+    kind = device.split(":", maxsplit=1)[0]
+    calls = sum(kind in _devices(node[side]) for node in nodes for side in ("inputs", "outputs"))
+    return Traced(overloads, hidden, calls)
 
 
 def _copy_kind(node: Mapping[str, Any], device: str) -> Optional[str]:

@@ -7,6 +7,7 @@ import os
 import tempfile
 from typing import Any, Callable, Dict, List, Mapping
 
+from ..problem import Problem
 from . import cpu_libraries, event_tree
 from .subject import build, has_model, parts, step, to_device
 from .target import device_of, load_plugins
@@ -24,6 +25,8 @@ def observe(job: Mapping[str, Any], emit: Emit) -> None:
     run()  # the first step allocates, compiles and initialises
     rows = _profile(run, device, int(options.get("steps") or STEPS))
     trace = _trace(run, device)
+    if not trace.calls and device.split(":")[0] != "cpu":
+        raise Problem("invalid", f"nothing of it ran on {device}, so that nothing can fall back")
     steps = sum(row.name == event_tree.STEP for row in rows)
     step_us = event_tree.step_time_us(rows)
     emit({"kind": "step", "device": device, "steps": steps, "step_us": step_us / steps})

@@ -101,12 +101,12 @@ def _tensorrt(program: Any) -> None:
     from torch_tensorrt.dynamo.lowering import get_decompositions
 
     lowered = program.run_decompositions(get_decompositions())
+    called = [node for node in lowered.graph.nodes if node.op == "call_function"]
     missing = [
         str(node.target)
-        for node in lowered.graph.nodes
-        if node.op == "call_function" and node not in DYNAMO_CONVERTERS
+        for node in called
+        if _is_operator(node.target) and node not in DYNAMO_CONVERTERS
     ]
-    missing = [name for name in missing if name.startswith("aten.")]
     if missing:
         raise Unsupported(missing)
 
@@ -122,7 +122,8 @@ STACKS: Dict[str, Stack] = {
 def imported(name: str, program: Callable[[], Any]) -> Line:
     """One line of kind `importer`: not installed, broken, imported, unsupported, or failed."""
     stack = STACKS[name]
-    if importlib.util.find_spec(stack.module) is None:
+    spec = importlib.util.find_spec(stack.module)
+    if spec is None or spec.origin is None:  # a folder of that name is no package
         return _line(name, "not installed")
     version = _version(stack.distribution)
     try:
@@ -162,7 +163,11 @@ def _line(
 
 def _targets(program: Any) -> List[Any]:
     """The operators that a program calls; what is Python's own (getitem) needs no lowering."""
+    called = (node.target for node in program.graph.nodes if node.op == "call_function")
+    return [each for each in called if _is_operator(each)]
+
+
+def _is_operator(target: Any) -> bool:
     import torch
 
-    called = (node.target for node in program.graph.nodes if node.op == "call_function")
-    return [each for each in called if isinstance(each, torch._ops.OpOverload)]  # noqa: SLF001
+    return isinstance(target, torch._ops.OpOverload)  # noqa: SLF001  its class has no public name

@@ -6,11 +6,17 @@ in place of minutes.
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections import Counter
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Mapping, Set, Tuple
 
 from .one_operator import in_words
+
+# two names for one break: explain's, and that of the counters
+_JUMP, _BRANCH = "generic_jump", "Data-dependent branching"
+_ADDRESS = re.compile(r"\b0x[0-9a-f]+\b")
+_PATH = re.compile(r"(?<![\w.])/(?:[^/\s`'\"]+/)+([^/\s`'\"]+/[^/\s`'\"]+)")  # its last two parts
 
 
 class Lowered:
@@ -94,7 +100,9 @@ def breaks(model: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[st
     """Graphs of a forward pass, and where and why they break, with counts."""
     import torch
 
+    counted = torch._dynamo.utils.counters["graph_break"]  # noqa: SLF001  explain leaves out some
     torch._dynamo.reset()  # noqa: SLF001
+    counted.clear()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         explained = torch._dynamo.explain(model)(*args, **kwargs)  # noqa: SLF001
@@ -103,6 +111,7 @@ def breaks(model: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[st
         frame = reason.user_stack[-1] if reason.user_stack else None
         where = "" if frame is None else f"{_short(frame.filename)}:{frame.lineno} in {frame.name}"
         why[_first_line(reason.reason), where] += 1
+    why += _without_graph(counted, {reason for reason, _ in why})
     return {
         "graphs": explained.graph_count,
         "breaks": [
@@ -112,11 +121,26 @@ def breaks(model: Any, args: Tuple[Any, ...], kwargs: Dict[str, Any]) -> Dict[st
     }
 
 
+def _without_graph(counted: Mapping[str, int], told: Set[str]) -> Counter[Tuple[str, str]]:
+    """Breaks before which there was nothing to compile: no graph ends with them, and none tells."""
+    found: Counter[Tuple[str, str]] = Counter()
+    jumps = any(reason.startswith(_JUMP) for reason in told)
+    for text, count in counted.items():
+        reason = _first_line(text)
+        if reason not in told and not (jumps and reason.startswith(_BRANCH)):
+            found[reason, ""] += count
+    return found
+
+
 def _first_line(reason: str) -> str:
-    """What broke the graph, with the explanation that follows it, without hints."""
+    """What broke the graph, with the explanation that follows it, without hints.
+
+    Addresses and folders are others in every process and build, and are left out.
+    """
     lines = [line.strip() for line in str(reason).splitlines()]
     kept = [line for line in lines if line and not line.startswith(("Hint", "Developer"))]
-    return " ".join(" ".join(kept[:2]).split())[:300]
+    text = " ".join(" ".join(kept[:2]).split())
+    return _PATH.sub(r"\1", _ADDRESS.sub("0x…", text))[:300]
 
 
 def _short(path: str) -> str:

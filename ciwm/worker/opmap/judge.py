@@ -62,6 +62,17 @@ def judge(device: Any, low: Any, exact: Any, moved: Sequence[Any] = ()) -> Judge
     return judged._replace(verdict="drift", detail=f"{device.dtype} instead of {low.dtype}")
 
 
+def cast(device: Any, low: Any, judged: Judged) -> Judged:
+    """The verdict on a cast: what is close and not the nearest is wrong."""
+    if judged.verdict not in ("strict", "drift"):
+        return judged
+    off = int((~_same(device, low)).sum())
+    if not off:
+        return judged._replace(verdict="strict", detail="" if device.numel() else EMPTY)
+    detail = f"{off} of {device.numel()} elements are not rounded to the nearest"
+    return judged._replace(verdict="WRONG", detail=detail)
+
+
 def _form(device: Any, low: Any) -> Optional[str]:
     if device.shape != low.shape:
         return "shape {} instead of {}".format(tuple(device.shape), tuple(low.shape))

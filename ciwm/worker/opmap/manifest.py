@@ -14,6 +14,7 @@ from ..problem import Problem
 from .stages import Emit
 
 MISSING = "missing"
+FIRST = "aten::empty.memory_format"  # the kernel without which nothing is ever on a device
 KINDS = ("kernel", "backend fallback", "default backend kernel", "math kernel")
 
 
@@ -34,11 +35,13 @@ def observe(job: Mapping[str, Any], emit: Emit) -> None:
         kind, file = row(op, key)
         name = op.removeprefix("aten::")
         rows.setdefault(kind, {}).setdefault(file, []).append(name)
-    if not rows.get("kernel"):
+    # what torch.distributed registers for every key is no backend
+    if row(FIRST, key)[0] != "kernel":
         raise Problem(
             "invalid",
-            f"this interpreter has no kernel for {key}: dump where the backend imports "
-            "(a wheel built for it suffices, no device is needed), and name its plugin by --import",
+            f"this interpreter has no kernel for {key} that allocates: dump where the backend "
+            "imports (a wheel built for it suffices, no device is needed), and name its plugin by "
+            "--import",
         )
     emit({"rows": rows, "codegen": _codegen(key), "cuda": str(torch.version.cuda or "")})
 

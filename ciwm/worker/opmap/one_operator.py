@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from functools import partial
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
-from .judge import EMPTY, Judged, judge, worst
+from .judge import EMPTY, Judged, cast, judge, worst
 from .planted import planted
 from .reached import kernels_checked
 from .samples import Case, cases, elements
-from .tensors import described, of_map, placed, sway, tensors_in, wider
-from .tolerances import INDICES_ON_HOST, OWN_DTYPE, TIED_INDICES, degenerate, untestable
+from .tally import Line, Tally, line_of
+from .tensors import described, of_map, placed, results_in, sway, tensors_in, wider
+from .tolerances import (
+    CASTS,
+    INDICES_ON_HOST,
+    OWN_DTYPE,
+    degenerate,
+    free_indices,
+    untestable,
+)
 
-Line = Dict[str, Any]
 DIRECTIONS = ("forward", "backward")
 DRAWS = 3  # of moved inputs: one alone may be lucky
 
@@ -30,52 +36,15 @@ class Plan(NamedTuple):
 
 
 class _Ran(NamedTuple):
-    """What one run left: results and gradients on the CPU, and whether it drew random numbers."""
+    """What one run left: results and gradients on the CPU, and whether it drew random numbers.
+
+    `failed` is what the backward pass raised.
+    """
 
     forward: List[Any]
     backward: List[Any]
     random: bool
-
-
-class Tally:
-    """Verdicts of one operator and dtype in one direction, with the worst case kept."""
-
-    def __init__(self) -> None:
-        self.counts: Dict[str, Counter[str]] = {}
-        self.worst: Optional[Tuple[Judged, str, str]] = None
-        self.failing: Dict[str, int] = {}
-
-    def add(self, source: str, judged: Judged, call: str) -> None:
-        """Count a verdict, and keep the case when it is the gravest so far."""
-        self.counts.setdefault(source, Counter())[judged.verdict] += 1
-        before = self.worst
-        if before is None or _graver(judged, before[0]):
-            self.worst = (judged, source, call)
-
-    def line(self) -> Line:
-        """The counts by source, and the gravest case."""
-        assert self.worst is not None  # noqa: S101  it is asked only after add
-        judged, source, call = self.worst
-        return {
-            "counts": {name: dict(counts) for name, counts in self.counts.items()},
-            "verdict": judged.verdict,
-            "source": source,
-            "call": call,
-            "detail": judged.detail,
-            "error_device": _finite(judged.error_device),
-            "error_cpu": _finite(judged.error_cpu),
-        }
-
-
-def _finite(value: float) -> Optional[float]:
-    return value if math.isfinite(value) else None
-
-
-def _graver(one: Judged, other: Judged) -> bool:
-    """`untestable` is named only where nothing else was compared; no elements are no comparison."""
-    order = ("", "untestable", "strict", "drift", "timeout", "crash", "error", "WRONG")
-    places = ["" if each.detail == EMPTY else each.verdict for each in (one, other)]
-    return order.index(places[0]) > order.index(places[1])
+    failed: Optional[Exception] = None
 
 
 def check_operator(name: str, op: Any, plan: Plan, emit: Callable[[Line], None]) -> None:
@@ -102,12 +71,6 @@ def check_operator(name: str, op: Any, plan: Plan, emit: Callable[[Line], None])
                 emit({**line, "kernels": kernels.get(direction, [])})
 
 
-def line_of(operator: str, dtype: str, direction: str, tally: Tally) -> Line:
-    """The line of kind `check` that a tally makes."""
-    at = {"operator": operator, "dtype": dtype, "direction": direction}
-    return {"kind": "check", **at, **tally.line()}
-
-
 def _kernels(op: Any, dtype: Any, plan: Plan, example: Optional[Case]) -> Dict[str, List[str]]:
     """The kernels of the device that the checks are about; on the CPU nobody asks."""
     if example is None or plan.device.split(":", maxsplit=1)[0] == "cpu":
@@ -120,18 +83,25 @@ def _check_dtype(
 ) -> Tuple[Optional[str], Optional[Case]]:
     """Run the cases of one dtype; why there are none, or None; and the first that has elements."""
     ran, example = 0, None
-    try:
-        for case in cases(op, dtype, plan.sources, plan.samples):
-            ran += 1
-            if example is None and elements(case):
-                example = case
-            call = described((case.input, list(case.args), dict(case.kwargs)))
-            name = str(dtype).split(".")[-1]
-            emit({"kind": "begun", "dtype": name, "source": case.source, "call": call})
+    made = cases(op, dtype, plan.sources, plan.samples)
+    while True:
+        try:
+            case = next(made, None)
+        except Exception as error:  # noqa: BLE001  sample functions raise what they like
+            return "its samples cannot be made: " + in_words(error), example
+        if case is None:
+            return (None if ran else "PyTorch has no samples for it"), example
+        ran += 1
+        if example is None and elements(case):
+            example = case
+        call = described((case.input, list(case.args), dict(case.kwargs)))
+        name = str(dtype).split(".")[-1]
+        emit({"kind": "begun", "dtype": name, "source": case.source, "call": call})
+        try:
             _check_case(op, dtype, plan, case, tallies, call)
-    except Exception as error:  # noqa: BLE001  sample functions raise what they like
-        return "its samples cannot be made: " + in_words(error), example
-    return (None if ran else "PyTorch has no samples for it"), example
+        except Exception as error:  # noqa: BLE001  of a comparison: this case alone is undecided
+            why = Judged("untestable", 0.0, 0.0, "it cannot be compared: " + in_words(error))
+            tallies["forward"].add(case.source, why, call)
 
 
 def _check_case(  # noqa: PLR0917
@@ -155,14 +125,22 @@ def _check_case(  # noqa: PLR0917
     except Exception as error:  # noqa: BLE001  whatever a backend throws is a verdict
         tallies["forward"].add(case.source, Judged("error", 0.0, 0.0, in_words(error)), call)
         return
+    both = bool(low.backward)
+    if both and device.failed is not None:
+        why = Judged("error", 0.0, 0.0, in_words(device.failed))
+        tallies["backward"].add(case.source, why, call)
+        both = False
+    ties = free_indices(op.name, case[1:4])
     swayed: Optional[List[_Ran]] = None
-    for direction in DIRECTIONS if low.backward else DIRECTIONS[:1]:
+    for direction in DIRECTIONS if both else DIRECTIONS[:1]:
         three = tuple(getattr(ran, direction) for ran in (device, low, exact))
-        judged = all_of(three, (), ties=op.name in TIED_INDICES)
+        judged = all_of(three, (), ties=ties)
         if judged.verdict == "WRONG":  # rare, so that the fourth run costs nothing
             swayed = _moved_runs(op, case, dtype, exact) if swayed is None else swayed
             more = [getattr(ran, direction) for ran in swayed]
-            judged = all_of(three, more, ties=op.name in TIED_INDICES)
+            judged = all_of(three, more, ties=ties)
+        if op.name in CASTS and direction == "forward":
+            judged = cast(device.forward[0], low.forward[0], judged)
         tallies[direction].add(case.source, judged, call)
 
 
@@ -170,6 +148,8 @@ def _moved_runs(op: Any, case: Case, dtype: Any, exact: _Ran) -> List[_Ran]:
     """Float64 runs of inputs moved by half a rounding; none where there is no such thing."""
     import torch
 
+    if not (dtype.is_floating_point or dtype.is_complex):
+        return []
     wide = wider(dtype)
     shift = float(torch.finfo(dtype).eps) / 2
     found = []
@@ -214,28 +194,30 @@ def _run(op: Any, case: Case, low: Any, dtype: Any, device: str) -> _Ran:
     before = torch.random.get_rng_state()
     result = case.unique(op(value, *args, **kwargs))
     random = not torch.equal(before, torch.random.get_rng_state())
-    outputs = tensors_in(result)
+    outputs = results_in(result)
     forward = [each.detach().cpu().clone() for each in outputs]
-    return _Ran(forward, _gradients(outputs, leaves, low, dtype), random)
+    try:
+        return _Ran(forward, _gradients(outputs, leaves), random)
+    except Exception as error:  # noqa: BLE001  what came out forward is worth comparing all the same
+        return _Ran(forward, [], random, error)
 
 
-def _gradients(outputs: List[Any], leaves: List[Any], low: Any, dtype: Any) -> List[Any]:
+def _gradients(outputs: List[Any], leaves: List[Any]) -> List[Any]:
     """Gradients of all leaves, on the CPU; a leaf that has none leaves a gap of shape (0,)."""
     import torch
 
     wanted = [each for each in outputs if each.requires_grad]
     if not wanted or not leaves:
         return []
-    weights = [_cotangent(each, low, dtype) for each in wanted]
+    weights = [_cotangent(each) for each in wanted]
     found = torch.autograd.grad(wanted, leaves, weights, allow_unused=True)
     return [torch.empty(0) if each is None else each.detach().cpu() for each in found]
 
 
-def _cotangent(output: Any, low: Any, dtype: Any) -> Any:
+def _cotangent(output: Any) -> Any:
     """Numbers between 0.5 and 1.5 that the lower dtype holds exactly, the same in every run."""
     import torch
 
-    del low, dtype
     steps = (torch.arange(output.numel()) % 13).to(torch.float64) / 16 + 0.5
     shaped = steps.reshape(output.shape).to(output.dtype)
     return shaped.to(output.device)
@@ -253,7 +235,8 @@ def all_of(three: Sequence[List[Any]], moved: Sequence[List[Any]], *, ties: bool
         if not ties or low[at].is_floating_point()
     ]
     if not judged:
-        return Judged("untestable", 0.0, 0.0, "only indices among equals")
+        why = "only indices among equals" if low else "it returns nothing to compare"
+        return Judged("untestable", 0.0, 0.0, why)
     gravest = worst([each.verdict for each in judged])
     found = [each for each in judged if each.verdict == gravest]
     return next((each for each in found if each.detail != EMPTY), found[0])

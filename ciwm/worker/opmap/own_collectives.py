@@ -10,7 +10,7 @@ import os
 from typing import Any, Callable, List, Mapping, Tuple
 
 from .collective_count import Counted, counting
-from .strategies import Ready, reduce_bucket
+from .strategies import UNTYPICAL, Ready, reduce_bucket
 from .subject import build, has_model, parts, step
 
 
@@ -23,8 +23,10 @@ def run_own(job: Mapping[str, Any], world: int) -> Tuple[Counted, Ready]:
     distributed.init_process_group("fake", rank=0, world_size=world, store=FakeStore())
     distributed.init_process_group = _keep_the_group
     distributed.destroy_process_group = _keep_the_group
-    _teach_ddp()
+    wrapped = _teach_ddp()
     runs = _runs(job)
+    for run in runs * (UNTYPICAL if wrapped else 0):
+        run()
     counted = Counted()
     with counting(counted):
         for run in runs:
@@ -50,14 +52,20 @@ def _keep_the_group(*_args: Any, **_kwargs: Any) -> None:
     """The group is there before the workload asks for one, and after it lets it go."""
 
 
-def _teach_ddp() -> None:
-    """Reduce by hand what DDP reduces: the future of a fake reduction has no value."""
+def _teach_ddp() -> List[Any]:
+    """Reduce by hand what DDP reduces: the future of a fake reduction has no value.
+
+    Gives the list of what will have been wrapped.
+    """
     from torch.nn.parallel import DistributedDataParallel
 
+    wrapped: List[Any] = []
     made = DistributedDataParallel.__init__
 
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         made(self, *args, **kwargs)
         self.register_comm_hook(None, reduce_bucket)
+        wrapped.append(self)
 
     DistributedDataParallel.__init__ = init
+    return wrapped

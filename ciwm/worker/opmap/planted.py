@@ -82,6 +82,19 @@ def _offset_ignored(right: Any, x: Any) -> Any:
     return right(x.as_strided(x.shape, x.stride(), 0) if x.numel() else x)
 
 
+def _cut_off(right: Any, x: Any, **kwargs: Any) -> Any:
+    import torch
+
+    if x.dtype != torch.float32 or kwargs.get("dtype") != torch.bfloat16:
+        return right(x, **kwargs)
+    bits = x.contiguous().view(torch.int32).bitwise_and(-0x10000)
+    return right(bits.view(torch.float32), **kwargs)
+
+
+def _mask_finite(right: Any, x: Any, mask: Any, value: Any) -> Any:
+    return right(x, mask, -1e4 if value == float("-inf") else value)
+
+
 def _nan_dropped(right: Any, x: Any) -> Any:
     return right(x).nan_to_num(0.0, float("inf"))
 
@@ -153,6 +166,18 @@ DEFECTS: Dict[str, Defect] = {
         ("aten.relu.default",),
         _nan_dropped,
         ("nn.functional.relu",),
+    ),
+    "cast_cut_off": Defect(
+        "a cast to bfloat16 that cuts off what it should round",
+        ("aten._to_copy.default",),
+        _cut_off,
+        ("bfloat16",),
+    ),
+    "mask_finite": Defect(
+        "a masked fill that writes -10000 for minus infinity",
+        ("aten.masked_fill.Scalar",),
+        _mask_finite,
+        ("masked_fill",),
     ),
     "variance_cancels": Defect(
         "a layer norm whose variance is E[x^2] - E[x]^2",

@@ -22,9 +22,10 @@ from typing import (
 from .dispatched import watching
 from .isolate import Limits, run_isolated
 from .judge import Judged
-from .one_operator import Tally, all_of, in_words, line_of
-from .tensors import described, of_map, placed, sway, tensors_in, wider
-from .tolerances import STRUCTURAL, TIED_INDICES, UNINITIALISED
+from .one_operator import all_of, in_words
+from .tally import Tally, line_of
+from .tensors import described, of_map, placed, results_in, sway, tensors_in, wider
+from .tolerances import STRUCTURAL, UNINITIALISED, free_indices
 
 CALL_BYTES = 64 << 20  # of one kept call's tensors
 KEPT_BYTES = 1 << 30  # of all kept calls
@@ -140,7 +141,7 @@ def _check(call: Call, device: str) -> Judged:
     except Exception as error:  # noqa: BLE001
         return Judged("error", 0.0, 0.0, in_words(error))
     exact = _exact(translated, low)
-    ties = base in TIED_INDICES
+    ties = free_indices(base, (call.args, call.kwargs))
     judged = all_of((made, low, exact), (), ties=ties)
     if judged.verdict == "WRONG":
         judged = all_of((made, low, exact), _swayed(translated, exact), ties=ties)
@@ -197,7 +198,7 @@ def _run(call: Call, device: str, *, exact: bool) -> Tuple[List[Any], bool]:
         result = call.overload(*args, **kwargs)
     random = not torch.equal(before, torch.random.get_rng_state())
     written = _written(call.overload, args, kwargs)
-    return [each.detach().cpu().clone() for each in tensors_in((result, written))], random
+    return [each.detach().cpu().clone() for each in results_in((result, written))], random
 
 
 def _written(overload: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> List[Any]:

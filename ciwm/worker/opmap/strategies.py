@@ -12,6 +12,9 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tup
 from .collective_count import Counted, counting
 from .subject import TRAINING, Built, build, loss_of
 
+# steps of DDP: the first reduces all gradients at once, the second agrees on buckets
+UNTYPICAL = 2
+
 
 class NotApplicable(Exception):  # noqa: N818  an answer, not an error
     """The strategy has nothing to do in this model; the message says why."""
@@ -35,6 +38,8 @@ def run_strategy(name: str, job: Mapping[str, Any], world: int) -> Tuple[Counted
     training = job["phase"] in TRAINING
     built.model.train(training)
     ready = STRATEGIES[name](built, world, training)
+    for _ in range(UNTYPICAL if name == "ddp" else 0):
+        _step(ready.built or built, training)
     counted = Counted()
     with counting(counted):
         _step(ready.built or built, training)
@@ -144,32 +149,37 @@ def _style(how: str) -> Any:
 
 
 def _pp(built: Built, world: int, training: bool) -> Ready:  # noqa: FBT001
-    """A middle stage: it receives and sends activations, and in training their gradients."""
+    """A middle stage: it receives and sends activations, and in training their gradients.
+
+    Of two stages none is in the middle: the last one receives activations and sends gradients.
+    """
     blocks = repeated_blocks(built.model)
     stages = min(world, len(blocks))
     if stages < 2:  # noqa: PLR2004
         raise NotApplicable("no list of repeated blocks to cut between")
-    cut = blocks[len(blocks) // stages]
+    cut, middle = blocks[len(blocks) // stages], stages > 2  # noqa: PLR2004
 
     def exchange(_module: Any, args: Any, kwargs: Any) -> None:
-        _send_and_receive(_first_tensor((args, kwargs)))
+        _exchange(_first_tensor((args, kwargs)), receives=True, sends=middle)
 
     def exchange_back(_module: Any, grads: Any) -> None:
-        _send_and_receive(_first_tensor(grads))
+        _exchange(_first_tensor(grads), receives=middle, sends=True)
 
     cut.register_forward_pre_hook(exchange, with_kwargs=True)
     if training:
         cut.register_full_backward_pre_hook(exchange_back)
-    detail = f"a middle stage of {stages}, the batch as one microbatch, one tensor at the cut"
+    which = "a middle" if middle else "the last"
+    detail = f"{which} stage of {stages}, the batch as one microbatch, one tensor at the cut"
     return Ready(built, "estimated", detail)
 
 
-def _send_and_receive(tensor: Any) -> None:
+def _exchange(tensor: Any, *, receives: bool, sends: bool) -> None:
     import torch
     from torch import distributed
 
-    if tensor is not None:
+    if tensor is not None and receives:
         distributed.recv(torch.empty_like(tensor), src=1)
+    if tensor is not None and sends:
         distributed.send(tensor.detach().contiguous(), dst=1)
 
 

@@ -17,7 +17,7 @@ from .isolate import Limits, run_isolated
 from .one_operator import Plan, check_operator, in_words
 from .planted import DEFECTS
 from .samples import operators
-from .target import device_of, load_plugins
+from .target import device_of, load_plugins, refuse_unusable
 
 Emit = Callable[[Dict[str, Any]], None]
 FP8, PLANTED, CONTROL = "fp8:", "planted:", "control:"
@@ -28,6 +28,7 @@ class _Sweep(NamedTuple):
 
     described: Dict[str, Any]
     plan: Plan
+    names: Sequence[str]  # of the operators that are swept
 
 
 def observe(job: Mapping[str, Any], emit: Emit) -> None:
@@ -39,7 +40,10 @@ def observe(job: Mapping[str, Any], emit: Emit) -> None:
     # a device counted through its driver library is not initialised, and so survives the fork
     os.environ.setdefault("PYTORCH_NVML_BASED_CUDA_CHECK", "1")
     plan = _plan(options)
-    sweep = _Sweep(_described(), plan)
+    refuse_unusable(plan.device)
+    described = _described()
+    patterns = options.get("operators") or ["*"]
+    sweep = _Sweep(described, plan, _named(described, patterns))
     tasks = _tasks(sweep, options)
     torch.set_num_threads(1)  # as many children as CPUs, and no thread pool to lose in a fork
     emit(
@@ -47,7 +51,8 @@ def observe(job: Mapping[str, Any], emit: Emit) -> None:
             "kind": "plan",
             "key": _dispatch_key(plan.device),
             "operators": _count(tasks),
-            "known": len(sweep.described),
+            "known": len(described),
+            "unmatched": [each for each in patterns if not _named(described, [each])],
             **_stated(plan),
         }
     )
@@ -72,7 +77,12 @@ def observe(job: Mapping[str, Any], emit: Emit) -> None:
 
 
 def _plan(options: Mapping[str, Any]) -> Plan:
+    import torch
+
     plan = Plan(device=device_of(options))
+    for name in options.get("dtypes") or ():
+        if not isinstance(getattr(torch, name, None), torch.dtype):
+            raise Problem("invalid", f"this PyTorch knows no dtype {name!r}")
     given: Dict[str, Any] = {
         key: tuple(options[key]) if isinstance(options[key], list) else options[key]
         for key in ("dtypes", "sources", "samples")
@@ -117,22 +127,22 @@ def _described() -> Dict[str, Any]:
 
 
 def _tasks(sweep: _Sweep, options: Mapping[str, Any]) -> List[str]:
-    """Operators by pattern and part, float8 cases, planted defects; the slow ones first."""
-    patterns: Optional[Sequence[str]] = options.get("operators")
-    names = sorted(
-        name
-        for name in sweep.described
-        if patterns is None or any(fnmatch.fnmatchcase(name, each) for each in patterns)
-    )
-    if not names:
-        raise Problem("invalid", f"no operator is called {' or '.join(patterns or ())}")
+    """Operators of a part, float8 cases, planted defects; the slow ones first."""
+    if not sweep.names:
+        raise Problem("invalid", f"no operator is called {' or '.join(options['operators'])}")
     part, parts = options.get("part") or (0, 1)
-    tasks = names[part::parts]
+    tasks = list(sweep.names[part::parts])
     if part == 0 and options.get("fp8", True):
         tasks += [FP8 + name for name in fp8.FORMATS]
     if part == 0 and options.get("planted", True):
         tasks += [PLANTED + name for name in DEFECTS] + [CONTROL]
     return tasks
+
+
+def _named(described: Mapping[str, Any], patterns: Sequence[str]) -> List[str]:
+    """The operators that a pattern names, in order."""
+    found = (any(fnmatch.fnmatchcase(name, each) for each in patterns) for name in described)
+    return sorted(name for name, chosen in zip(described, found) if chosen)
 
 
 def _count(tasks: Sequence[str]) -> int:
@@ -163,11 +173,15 @@ def _do_fp8(dtype_name: str, plan: Plan, send: Emit) -> None:
 
 
 def _do_planted(name: Optional[str], sweep: _Sweep, send: Emit) -> None:
-    """Run the plan with one defect, on the CPU; without any, count what it cries wolf about."""
+    """Run the plan with one defect, on the CPU; without any, count what it cries wolf about.
+
+    A plan that leaves an operator out cannot catch what is wrong with it.
+    """
     defects = DEFECTS.values() if name is None else [DEFECTS[name]]
     plan = sweep.plan._replace(device="cpu", defect=name)
     found: List[Dict[str, Any]] = []
-    for operator in sorted({each for defect in defects for each in defect.operators}):
+    touched = {each for defect in defects for each in defect.operators}
+    for operator in sorted(touched.intersection(sweep.names)):
         check_operator(operator, sweep.described[operator], plan, found.append)
     alarms = sorted({alarm for line in found for alarm in _alarms(line)})
     what = "nothing is planted" if name is None else DEFECTS[name].what
@@ -191,7 +205,8 @@ def _lost(task: str, verdict: str, detail: str, told: Optional[Dict[str, Any]]) 
         name = task.split(":", 1)[1]
         return {"kind": "planted", "defect": name, "what": detail, "alarms": [], "lost": verdict}
     at = told or {"dtype": "", "source": "", "call": ""}
-    return _line(task, at["dtype"], at["source"], (verdict, detail), at["call"])
+    operator = at["call"] if told is not None and task.startswith(FP8) else task
+    return _line(operator, at["dtype"], at["source"], (verdict, detail), at["call"])
 
 
 def _line(

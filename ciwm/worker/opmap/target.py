@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from typing import Any, Mapping
+from typing import Any, List, Mapping
 
 from ..problem import Problem
+from .isolate import Limits, run_isolated
+
+START_S = 120.0  # for a first allocation, which may load the device's libraries
 
 
 def load_plugins(options: Mapping[str, Any]) -> None:
@@ -39,3 +42,25 @@ def device_of(options: Mapping[str, Any]) -> str:
     accelerator = getattr(torch, "accelerator", None)
     found = accelerator.current_accelerator() if accelerator is not None else None
     return "cpu" if found is None else str(found.type)
+
+
+def refuse_unusable(device: str) -> None:
+    """Raise Problem where nothing can be put on the device: every operator would be in error.
+
+    Tried in a child, since what comes after forks again.
+    """
+    if device.split(":", maxsplit=1)[0] == "cpu":
+        return
+    why: List[str] = []
+
+    def work(_task: str, _send: Any) -> None:
+        import torch
+
+        torch.ones(1).to(device).cpu()
+
+    def lost(_task: str, verdict: str, detail: str) -> None:
+        why.append(detail if verdict == "error" else f"{verdict}: {detail}")
+
+    run_isolated(["first tensor"], work, lambda _line: None, lost, Limits(1, 1, START_S))
+    if why:
+        raise Problem("failed", f"the device {device} cannot be used: {why[0]}")

@@ -24,6 +24,18 @@ def tensors_in(tree: Any) -> List[Any]:
     return [leaf for leaf in tree_leaves(tree) if isinstance(leaf, torch.Tensor)]
 
 
+def results_in(tree: Any) -> List[Any]:
+    """Every tensor among results, in order; a number or a truth value as one, too."""
+    import torch
+    from torch.utils._pytree import tree_leaves
+
+    return [
+        leaf if isinstance(leaf, torch.Tensor) else torch.tensor(leaf)
+        for leaf in tree_leaves(tree)
+        if isinstance(leaf, (torch.Tensor, bool, int, float, complex))
+    ]
+
+
 def wider(dtype: Any) -> Any:
     """The dtype of the reference: float64, or complex128 for complex numbers."""
     import torch

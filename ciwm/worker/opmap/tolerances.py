@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Optional, Sequence
 
+from .tensors import tensors_in
+
 UNINITIALISED = frozenset(
     [
         "empty",
@@ -67,7 +69,8 @@ NOT_UNIQUE = frozenset(
         "nn.functional.fractional_max_pool3d",
     ]
 )
-# which of several equal elements is meant is the kernel's choice: values are judged, indices not
+# which of several equal elements is meant is the kernel's choice: values are judged, and indices
+# where no two elements are equal
 TIED_INDICES = frozenset(
     [
         "sort",
@@ -95,6 +98,8 @@ TIED_INDICES = frozenset(
         "nn.functional.adaptive_max_pool3d",
     ]
 )
+# of these not even different elements have one index: their order, or which is the most frequent
+TIED_ANYWAY = frozenset(["unique", "mode"])
 # a step moves with the rounding of the input, and the largest or next number is the dtype's own:
 # float64 answers another question, and the CPU's own dtype is the reference
 OWN_DTYPE = frozenset(
@@ -113,8 +118,25 @@ OWN_DTYPE = frozenset(
         "nextafter",
     ]
 )
+# a cast rounds once, to the nearest: the CPU's own result is the only right one
+CASTS = frozenset(["to", "bfloat16", "half", "float", "double"])
 # PyTorch wants their indices in the CPU's memory, whatever the device
 INDICES_ON_HOST = frozenset(["tensor_split"])
+
+
+def free_indices(name: str, args: Any) -> bool:
+    """Whether indices among a call's results are the kernel's choice: its input has equals."""
+    if name not in TIED_INDICES:
+        return False
+    values = next(iter(tensors_in(args)), None)
+    return values is None or name in TIED_ANYWAY or not _distinct(values)
+
+
+def _distinct(values: Any) -> bool:
+    flat = values.detach().reshape(-1)
+    if flat.is_complex() or bool(flat.isnan().any()):
+        return False
+    return len(flat.unique()) == len(flat)
 
 
 def untestable(name: str) -> Optional[str]:

@@ -6,7 +6,7 @@ import math
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from ..problem import Problem
-from .judge import Judged, judge, worst
+from .judge import FAILED, Judged, judge, worst
 from .one_operator import in_words
 from .subject import GENERATING, TRAINING, Built, build, loss_of, to_device
 from .tensors import of_map, tensors_in
@@ -133,7 +133,8 @@ def _tokens(copies: _Copies, outputs: Dict[str, Any]) -> Dict[str, Any]:
         return _line("tokens", Judged("strict", 0.0, 0.0, ""), count, differing=0)
     where = differ[differ[:, -1].argmin()].tolist() if len(differ) else [0, length]
     margin = _margin(copies.low, wanted, made, where) if len(differ) else None
-    allowed = 2 * (outputs["error_device"] or 0.0)
+    # where the outputs themselves are wrong, their error excuses nothing
+    allowed = 0.0 if outputs["verdict"] in FAILED else 2 * (outputs["error_device"] or 0.0)
     tie = margin is not None and margin <= allowed
     detail = f"differs first at position {where[-1]}"
     if margin is not None:
@@ -148,7 +149,8 @@ def _generated(built: Built) -> Any:
     stated = {"max_new_tokens": 8, **(built.generate or {}), "do_sample": False}
     torch.manual_seed(0)
     with torch.no_grad():
-        return built.model.generate(*built.args, **{**built.kwargs, **stated}).cpu()
+        made = built.model.generate(*built.args, **{**built.kwargs, **stated})
+    return getattr(made, "sequences", made).cpu()  # return_dict_in_generate wraps the tokens
 
 
 def _margin(low: Built, wanted: Any, made: Any, where: List[int]) -> Optional[float]:

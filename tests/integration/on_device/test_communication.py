@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,11 +12,13 @@ from ciwm.opmap.communication import communication, probe_of, strategies_of
 from ciwm.opmap.observe import Observed, observe
 from ciwm.opmap.pattern import pattern
 from ciwm.opmap.subjects import INTERPRETER
+from ciwm.worker.opmap import probe
+from ciwm.worker.problem import Problem
 from tests.integration.on_device.models import BLOCKS, EXPERTS
 from tests.toy_backend.site import cpu_site, lines, subject
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable
 
     from ciwm.records.opmap_communication import StrategyNeeds
 
@@ -65,11 +68,26 @@ def test_tensor_parallelism_reduces_once_a_block_and_pass(
     assert needs(strategies["tp"]) == {("all_reduce", "sum"): (3, 3 * INPUT_BYTES)}
 
 
-def test_a_pipeline_stage_receives_and_sends_activations_and_gradients(
+def test_the_last_of_two_pipeline_stages_receives_activations_and_sends_gradients(
     strategies: dict[str, StrategyNeeds],
 ) -> None:
     assert strategies["pp"].status == "estimated"
+    assert strategies["pp"].detail.startswith("the last stage of 2")
     assert needs(strategies["pp"]) == {
+        ("recv", ""): (1, INPUT_BYTES),
+        ("send", ""): (1, INPUT_BYTES),
+    }
+
+
+def test_a_middle_stage_receives_and_sends_both(tmp_path: Path) -> None:
+    made = subject(
+        tmp_path, BLOCKS.replace("[Block(), Block()]", "[Block(), Block(), Block()]"), "train"
+    )
+    options = {"worlds": [4], "strategies": ["pp"]}
+    observed = observe("communication", made, cpu_site(tmp_path), options)
+    (found,) = strategies_of("w", observed)
+    assert found.detail.startswith("a middle stage of 3")
+    assert needs(found) == {
         ("recv", ""): (2, 2 * INPUT_BYTES),
         ("send", ""): (2, 2 * INPUT_BYTES),
     }
@@ -183,15 +201,10 @@ def test_the_gaps_are_those_that_a_strategy_needs(
     assert found.gaps == ()  # float32 is all that this model needs
 
 
-def test_the_probe_goes_on_behind_a_cell_that_takes_the_ranks_down(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Any
-) -> None:
-    from ciwm.worker.opmap import probe  # noqa: PLC0415  the worker's own module
+def died(starts: list[int]) -> Callable[[Any, int], str]:
+    """What torchrun leaves of three cells: 1 begun and not ended at the first start."""
 
-    starts: list[int] = []
-
-    def died(asked: Any, first: int) -> str:
-        """What torchrun leaves: cell 1 begun and not ended at the first start."""
+    def start(asked: Any, first: int) -> str:
         starts.append(first)
         text = ""
         for number in range(first, 3):
@@ -200,12 +213,18 @@ def test_the_probe_goes_on_behind_a_cell_that_takes_the_ranks_down(
             if number == 1:
                 break
             text += f'{{"number": {number}, "status": "ok", "detail": ""}}\n'
-        asked_out = tmp_path / "out" if asked is None else asked.out
-        with open(asked_out, "a", encoding="utf-8") as out:  # noqa: PTH123
+        with Path(asked.out).open("a", encoding="utf-8") as out:
             out.write(text)
         return "ended with status -11"
 
-    monkeypatch.setattr(probe, "_torchrun", died)
+    return start
+
+
+def test_the_probe_goes_on_behind_a_cell_that_takes_the_ranks_down(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    starts: list[int] = []
+    monkeypatch.setattr(probe, "_torchrun", died(starts))
     told: list[dict[str, Any]] = []
     out = tmp_path / "cells"
     out.touch()
@@ -216,3 +235,105 @@ def test_the_probe_goes_on_behind_a_cell_that_takes_the_ranks_down(
         ("p1", "crash"),
         ("p2", "ok"),
     ]
+
+
+def test_a_probe_that_runs_out_of_time_says_how_far_it_came(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(probe, "_torchrun", died([]))
+    told: list[dict[str, Any]] = []
+    out = tmp_path / "cells"
+    out.touch()
+    with pytest.raises(Problem, match="in its time 2 of 3 collectives were tried") as problem:
+        probe._try_all(probe._Probe("gloo", "cpu", 2, str(out), 0.0), told.append)
+    assert problem.value.reason == "timeout"
+    assert [line["status"] for line in told] == ["ok", "crash"]
+
+
+# what a plugin could bring: a broadcast of int32 that never comes back
+STICKY = """
+import time
+from torch import distributed
+real = distributed.broadcast
+
+def broadcast(tensor, src, *rest, **more):
+    if str(tensor.dtype) == "torch.int32":
+        time.sleep(3600)
+    return real(tensor, src, *rest, **more)
+
+distributed.broadcast = broadcast
+"""
+
+
+def test_the_probe_goes_on_behind_a_cell_that_hangs_and_its_ranks_know_the_plugins(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "sticky.py").write_text(STICKY)
+    site = replace(cpu_site(tmp_path), python_path=(tmp_path,))
+    options = {"device": "cpu", "imports": ["sticky"], "stall_s": 5}
+    cells = lines(observe("probe", INTERPRETER, site, options), "cell")
+    crashed = [line for line in cells if line["status"] == "crash"]
+    assert [(line["primitive"], line["dtype"]) for line in crashed] == [("broadcast", "int32")]
+    assert crashed[0]["detail"] == "hung: no answer in 5 s"
+    assert cells[-1]["primitive"] == "barrier"
+
+
+FUNCTIONAL = """
+import torch
+import torch.distributed as dist
+
+class Step:
+    def step(self):
+        ops, group = torch.ops._c10d_functional, dist.group.WORLD.group_name
+        x = torch.ones(4, 2)
+        ops.isend(x, 1, 0, group)
+        ops.batch_p2p_ops(["isend", "irecv"], [1, 1], [0, 0], [x, x.half()], group)
+        ops.reduce_scatter_tensor_out(x, "sum", 2, group, out=x[:2].clone())
+        torch.ops._dtensor.shard_dim_alltoall(x, 0, 1, group)
+"""
+
+
+def test_collectives_by_their_other_names_are_counted(tmp_path: Path) -> None:
+    made = replace(subject(tmp_path, FUNCTIONAL, "train", "Step.step"), entry="step", devices=2)
+    (own,) = strategies_of(made.id, observe("communication", made, cpu_site(tmp_path)))
+    found = {(each.primitive, each.dtype): (each.calls, each.bytes) for each in own.needs}
+    assert own.status == "counted", own.detail
+    assert found == {
+        ("send", "float32"): (2, 64),
+        ("recv", "float16"): (1, 16),
+        ("reduce_scatter", "float32"): (1, 32),
+        ("all_to_all", "float32"): (1, 32),
+    }
+
+
+# eight layers of 4 MiB
+LARGE = """
+import torch
+from torch import nn
+
+def build():
+    layers = [nn.Linear(1024, 1024, bias=False) for _ in range(8)]
+    return {"model": nn.Sequential(*layers), "inputs": (torch.randn(2, 1024),)}
+
+class Step:
+    def __init__(self):
+        self.model = nn.parallel.DistributedDataParallel(build()["model"])
+
+    def step(self):
+        self.model(torch.randn(2, 1024)).sum().backward()
+"""
+
+
+@pytest.mark.parametrize("called", ["build", "Step.step"])
+def test_ddp_is_counted_as_it_goes_on_and_not_as_it_begins(tmp_path: Path, called: str) -> None:
+    """Buckets as DDP documents them: of the first gradients from 1 MiB on, then from 25 MiB on."""
+    entry: Any = "model" if called == "build" else "step"
+    made = replace(subject(tmp_path, LARGE, "train", called), entry=entry, devices=4)
+    options = {"worlds": [4], "strategies": ["ddp"]}
+    observed = observe("communication", made, cpu_site(tmp_path), options)
+    wanted = "ddp" if called == "build" else "own"
+    (found,) = [one for one in strategies_of("w", observed) if one.strategy == wanted]
+    (need,) = found.needs
+    layer = 4 << 20
+    assert (need.calls, need.bytes) == (2, 8 * layer)
+    assert (need.smallest_bytes, need.largest_bytes) == (layer, 7 * layer)

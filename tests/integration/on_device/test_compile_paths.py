@@ -103,9 +103,106 @@ def test_an_importer_names_what_it_lacks_and_one_that_cannot_be_imported_is_brok
     stub = tmp_path / "stub" / "tvm" / "relax" / "frontend" / "torch"
     stub.mkdir(parents=True)
     (stub / "__init__.py").write_text(module)
-    if status == "broken":
-        (tmp_path / "stub" / "tvm" / "__init__.py").write_text(module)
+    (tmp_path / "stub" / "tvm" / "__init__.py").write_text(module if status == "broken" else "")
     plain = ODD.replace("if y.sum() > 0:", "if True:")
     found = paths(tmp_path, plain, "prefill", "TVM", stub=tmp_path / "stub")
     (tvm,) = [one for one in found.importers if one.stack == "TVM"]
     assert (tvm.status, tvm.unsupported) == (status, lacking)
+
+
+def test_a_folder_that_is_called_like_a_stack_is_no_stack(tmp_path: Path) -> None:
+    (tmp_path / "stub" / "tvm").mkdir(parents=True)
+    found = paths(tmp_path, BLOCKS, "prefill", "TVM", stub=tmp_path / "stub")
+    assert [(one.stack, one.status) for one in found.importers] == [("TVM", "not installed")]
+
+
+# as torch-tensorrt answers: a table that is asked for a node, and its own decompositions
+FAKE_TENSORRT = {
+    "__init__": "",
+    "dynamo/__init__": "",
+    "dynamo/conversion": """
+class Table:
+    def __contains__(self, node):
+        return str(node.target).startswith("aten.")
+DYNAMO_CONVERTERS = Table()
+""",
+    "dynamo/lowering": "def get_decompositions(): return {}",
+}
+OWN_OPERATOR = """
+import torch
+from torch import nn
+
+@torch.library.custom_op("house::twice", mutates_args=())
+def twice(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+@twice.register_fake
+def _(x):
+    return torch.empty_like(x)
+
+class House(nn.Module):
+    def forward(self, x):
+        return torch.ops.house.twice(x) + 1
+
+def build():
+    return {"model": House(), "inputs": (torch.randn(4, 4),)}
+"""
+
+
+def test_an_operator_of_ones_own_that_tensorrt_has_nothing_for_is_named(tmp_path: Path) -> None:
+    for name, text in FAKE_TENSORRT.items():
+        file = tmp_path / "stub" / "torch_tensorrt" / f"{name}.py"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    found = paths(tmp_path, OWN_OPERATOR, "prefill", "TensorRT", stub=tmp_path / "stub")
+    (answer,) = found.importers
+    assert (answer.status, answer.unsupported) == ("unsupported", ("house.twice.default",))
+
+
+# nothing of it can be captured: the graph would break inside a loop
+LOOP = """
+import torch
+from torch import nn
+
+class Loop(nn.Module):
+    def forward(self, x):
+        for _ in range(3):
+            torch._dynamo.graph_break()
+            x = x + 1
+        return x
+
+def build():
+    return {"model": Loop(), "inputs": (torch.randn(4, 4),)}
+"""
+
+
+def test_a_model_of_which_no_graph_is_captured_is_not_one_without_breaks(tmp_path: Path) -> None:
+    found = paths(tmp_path, LOOP, "prefill", "graphs")
+    assert found.graphs is not None
+    assert found.graphs.status == "failed"
+    assert "no graph" in found.graphs.detail
+
+
+EARLY = """
+import torch
+from torch import nn
+
+class Early(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(8, 8)
+
+    def forward(self, x):
+        print("before the first operator")
+        return self.inner(x)
+
+def build():
+    return {"model": Early(), "inputs": (torch.randn(4, 8),)}
+"""
+
+
+def test_a_break_before_which_there_was_nothing_to_compile_is_told(tmp_path: Path) -> None:
+    found = paths(tmp_path, EARLY, "prefill", "graphs")
+    assert found.graphs is not None
+    (one,) = found.graphs.breaks
+    assert "print" in one.reason

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,6 +13,10 @@ from ciwm.opmap.correctness import sweep_of, workload_correctness
 from ciwm.opmap.observe import Observed, observe
 from ciwm.opmap.subjects import INTERPRETER
 from ciwm.records.opmap_correctness import FAILED
+from ciwm.report.map_device_words import planted_words
+from ciwm.worker.opmap import whole_model
+from ciwm.worker.opmap.planted import DEFECTS
+from ciwm.worker.opmap.subject import Built
 from tests.integration.on_device.models import FLEX, STEP, WRITER
 from tests.toy_backend.site import OPTIONS, cpu_site, lines, subject, toy_site, toy_variables
 
@@ -42,7 +48,8 @@ def on_cpu(tmp_path_factory: pytest.TempPathFactory) -> Sweep:
     """A part of the sweep on a correct CPU, with everything that is planted."""
     site = cpu_site(tmp_path_factory.mktemp("cpu"))
     operators = ["sin", "bernoulli", "empty", "linalg.qr", "argmax", "nn.functional.*norm"]
-    return swept(site, device="cpu", operators=operators)
+    spoilt = {operator for defect in DEFECTS.values() for operator in defect.operators}
+    return swept(site, device="cpu", operators=[*operators, *sorted(spoilt)])
 
 
 def test_every_planted_defect_is_caught_and_nothing_is_cried_without_one(on_cpu: Sweep) -> None:
@@ -204,3 +211,105 @@ def test_on_a_device_only_what_is_wrong_by_hand_is_called_wrong(tmp_path: Path) 
     assert wrong == {(name, "backward") for name in ("linalg.det", "linalg.slogdet", "logdet")}
     assert {one.source for one in found.checks if one.verdict == "WRONG"} == {"noncontiguous"}
     assert len(found.kernels) > 400
+
+
+def test_a_plan_catches_no_defect_of_an_operator_that_it_leaves_out(tmp_path: Path) -> None:
+    found = swept(cpu_site(tmp_path), device="cpu", operators=["nn.functional.relu"], fp8=False)
+    assert {one.defect for one in found.planted if one.caught} == {"nan_dropped"}
+    assert len(found.planted) == len(DEFECTS) + 1
+    assert f"catches 1 of {len(DEFECTS)} planted defects (not " in planted_words(found)
+
+
+def test_a_wrong_kernel_for_whole_numbers_is_called_so(tmp_path: Path) -> None:
+    site = toy_site(tmp_path, toy_variables(TOY_DEFECTS="abs_of_integers"))
+    plan: dict[str, Any] = {"dtypes": ["int64", "float32"], "operators": ["abs", "equal"]}
+    found = swept(site, **OPTIONS, **plan, planted=False, fp8=False)
+    assert found.verdicts["abs int64 forward"] == "WRONG"
+    assert found.verdicts["abs float32 forward"] == "strict"
+    assert found.verdicts["equal int64 forward"] == "strict"  # a truth value and no tensor
+
+
+def test_wrong_places_are_called_so_where_no_two_elements_are_equal(tmp_path: Path) -> None:
+    defects = "argmax_first,topk_indices"
+    site = toy_site(tmp_path, toy_variables(TOY_DEFECTS=defects))
+    plan: dict[str, Any] = {"operators": ["argmax", "argmin", "topk"], "dtypes": ["float32"]}
+    found = swept(site, **OPTIONS, **plan, planted=False, fp8=False)
+    assert found.verdicts["argmax float32 forward"] == "WRONG"
+    assert found.verdicts["topk float32 forward"] == "WRONG"
+    assert found.verdicts["argmin float32 forward"] == "strict"
+
+
+def test_a_backward_pass_that_fails_leaves_the_forward_verdict(tmp_path: Path) -> None:
+    site = toy_site(tmp_path, toy_variables(TOY_REFUSE="aten::gelu_backward.grad_input"))
+    plan: dict[str, Any] = {"operators": ["nn.functional.gelu"], "dtypes": ["float32"]}
+    found = swept(site, **OPTIONS, **plan, planted=False, fp8=False)
+    assert found.verdicts == {
+        "nn.functional.gelu float32 forward": "strict",
+        "nn.functional.gelu float32 backward": "error",
+    }
+
+
+def test_a_step_of_many_tensors_at_once_is_checked_by_what_it_writes(tmp_path: Path) -> None:
+    many = "lambda ps: torch.optim.AdamW(ps, foreach=True)"
+    text = STEP.replace('"loss":', f'"optimizer": {many}, "loss":')
+    observed = model_checks(tmp_path, text, "train", TOY_DEFECTS="addcdiv")
+    found = workload_correctness("w", observed)
+    assert found is not None
+    failing = {check.operator for check in found.checks if check.verdict in FAILED}
+    assert failing == {"aten._foreach_addcdiv_.ScalarList"}
+
+
+def test_a_device_that_is_not_there_is_one_problem_and_not_an_error_of_every_operator(
+    tmp_path: Path,
+) -> None:
+    site = toy_site(tmp_path, toy_variables(TOY_REFUSE="aten::_copy_from"))
+    text = "import toy_device\ndef no(*_): raise RuntimeError('no card')\n"
+    (tmp_path / "plugin" / "no_card.py").write_text(
+        text + "toy_device.torch.Tensor.to = no\n", encoding="utf-8"
+    )
+    observed = observe("sweep", INTERPRETER, site, {"device": "toy", "imports": ["no_card"]})
+    assert observed.problem is not None
+    assert observed.problem.detail == "the device toy cannot be used: RuntimeError: no card"
+    assert sweep_of(observed) is None
+
+
+def test_a_dtype_that_nobody_has_heard_of_is_a_problem(tmp_path: Path) -> None:
+    options = {"device": "cpu", "dtypes": ["float32", "float31"]}
+    observed = observe("sweep", INTERPRETER, cpu_site(tmp_path), options)
+    assert observed.problem is not None
+    assert observed.problem.detail == "this PyTorch knows no dtype 'float31'"
+
+
+def test_tokens_that_come_wrapped_are_compared(tmp_path: Path) -> None:
+    text = WRITER.replace("        return input_ids\n", "        return Wrapped(input_ids)\n", 1)
+    text += "\nclass Wrapped:\n    def __init__(self, ids):\n        self.sequences = ids\n"
+    observed = observe(
+        "correctness", subject(tmp_path, text, "generate"), cpu_site(tmp_path), {"device": "cpu"}
+    )
+    checks = {line["what"]: line for line in lines(observed, "model")}
+    assert (checks["tokens"]["verdict"], checks["tokens"]["compared"]) == ("strict", 14)
+
+
+@pytest.mark.parametrize("verdict", ["drift", "WRONG"])
+def test_outputs_that_are_wrong_excuse_no_other_tokens(verdict: str) -> None:
+    """The CPU's logits of the two tokens are 1 apart, and the outputs are off by as much."""
+    torch: Any = importlib.import_module("torch")
+
+    class Writer:
+        def __init__(self, token: int) -> None:
+            self.token = token
+
+        def generate(self, input_ids: Any, **_: Any) -> Any:
+            return torch.cat([input_ids, torch.tensor([[self.token]])], 1)
+
+        def __call__(self, input_ids: Any) -> Any:
+            return SimpleNamespace(logits=torch.eye(4)[:1].expand(1, input_ids.shape[1], 4))
+
+    def built(token: int) -> Built:
+        ids = torch.zeros(1, 2, dtype=torch.int64)
+        return Built(Writer(token), (), {"input_ids": ids}, None, None, None)
+
+    copies = whole_model._Copies(built(0), built(0), built(1))
+    line = whole_model._tokens(copies, {"verdict": verdict, "error_device": 1.0})
+    assert line["verdict"] == verdict
+    assert line["differing"] == 1

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -123,3 +124,14 @@ def test_a_device_that_is_not_there_is_a_problem_in_one_line(
     assert observed.problem is not None
     assert words in observed.problem.detail
     assert "\n" not in observed.problem.detail
+
+
+def test_a_bare_step_that_never_touches_the_device_is_not_called_free_of_fallbacks(
+    tmp_path: Path,
+) -> None:
+    text = "import torch\ndef step():\n    torch.randn(4, 4) @ torch.randn(4, 4)\n"
+    made = replace(subject(tmp_path, text, "prefill", "step"), entry="step")
+    observed = observe("fallback", made, toy_site(tmp_path, toy_variables()), OPTIONS)
+    assert observed.problem is not None
+    assert observed.problem.detail == "nothing of it ran on toy, so that nothing can fall back"
+    assert workload_fallbacks("step", observed) is None

@@ -175,6 +175,28 @@ def test_a_backend_that_is_not_there_has_no_manifest(
     assert not (checkout / "none.json").exists()
 
 
+def test_a_workload_that_no_compiler_takes_since_it_fails_itself_was_not_observed(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = WORKLOADS.replace("x = torch.relu(self.layer(x))", "raise ValueError('no')")
+    (checkout / "nets.py").write_text(text)
+    options = ["--only", "compile", "--out", "map.json"]
+    assert run(["map", "run", *options]) == 4
+    assert "nothing could be observed" in capsys.readouterr().err
+    failed = read_record(checkout / "map.json", WorkloadMap).compile_paths[0].graphs
+    assert failed is not None
+    assert failed.status == "failed"
+
+
+def test_what_torch_itself_registers_for_every_key_is_no_backend(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """torch.distributed has collectives for PrivateUse1, whose plugin is not here."""
+    assert run(["map", "manifest", "--key", "PrivateUse1", "--out", "none.json"]) == 4
+    assert "no kernel for PrivateUse1" in capsys.readouterr().err
+    assert not (checkout / "none.json").exists()
+
+
 def test_the_shipped_cuda_manifest_serves_these_nets(checkout: Path) -> None:
     assert checkout
     found = made("--target", "cuda", "--only", "census,ghost", "--csv", "ops.csv")

@@ -31,7 +31,7 @@ from ciwm.records.opmap_correctness import (
     Sweep,
     WorkloadCorrectness,
 )
-from ciwm.records.opmap_fallback import FallbackOp, WorkloadFallbacks
+from ciwm.records.opmap_fallback import FallbackOp, HiddenCopy, WorkloadFallbacks
 from ciwm.report.map_markdown import diff_section
 from tests.map_examples import workload_map
 
@@ -211,3 +211,128 @@ def test_a_stack_that_is_not_installed_on_one_side_says_nothing() -> None:
     assert list(compile_changes(compiled(importer=absent), compiled(importer=lacks))) == []
     (change,) = compile_changes(compiled(importer=there), compiled(importer=lacks))
     assert change.sentence == "train: TVM newly lacks aten.histc.default"
+
+
+def test_a_break_that_is_there_more_often_is_a_loss() -> None:
+    once = GraphBreak(reason="print", where="m.py:10 in forward", count=1)
+    again = GraphBreak(reason="print", where="m.py:14 in forward", count=1)
+    (change,) = compile_changes(compiled(once), compiled(once, again))
+    assert (change.kind, change.lost) == ("graph break new", True)
+    assert "2 times instead of 1: print" in change.sentence
+    (change,) = compile_changes(compiled(once, again), compiled(again))
+    assert (change.kind, change.lost) == ("graph break gone", False)
+
+
+def test_what_inductor_newly_leaves_to_eager_kernels_is_told_and_no_loss() -> None:
+    def side(*left: str) -> WorkloadMap:
+        nodes = InductorNodes(status="done", device="cpu", fallback=dict.fromkeys(left, 1))
+        return mapped(compile_paths=(WorkloadCompile(workload="train", inductor=nodes),))
+
+    (change,) = compile_changes(side(), side("aten.cumsum.default"))
+    assert not change.lost
+    assert change.sentence == ("train: Inductor newly leaves to eager kernels: aten.cumsum.default")
+
+
+def test_a_stack_that_no_longer_imports_is_a_loss_and_one_that_failed_before_lost_nothing() -> None:
+    there = ImporterPath(stack="TVM", status="imported")
+    broken = ImporterPath(stack="TVM", status="broken", detail="no prod.dim_Dimname")
+    failed = ImporterPath(stack="TVM", status="failed", detail="crash")
+    lacks = ImporterPath(stack="TVM", status="unsupported", unsupported=("aten.histc.default",))
+    (change,) = compile_changes(compiled(importer=there), compiled(importer=broken))
+    assert change.lost
+    assert "no prod.dim_Dimname" in change.sentence
+    assert list(compile_changes(compiled(importer=failed), compiled(importer=lacks))) == []
+
+
+def set_up(status: Any, detail: str = "") -> WorkloadMap:
+    one = StrategyNeeds(workload="train", strategy="tp", world=8, status=status, detail=detail)
+    return mapped(communication=Communication(strategies=(one,)))
+
+
+def test_a_strategy_that_can_no_longer_be_set_up_is_a_loss() -> None:
+    (change,) = communication_changes(set_up("counted"), set_up("failed", "no plan fits"))
+    assert (change.kind, change.lost) == ("collective gone", True)
+    assert change.sentence == "tp of train in 8 ranks can no longer be set up: no plan fits"
+    (change,) = communication_changes(set_up("failed"), set_up("counted"))
+    assert not change.lost
+    (change,) = communication_changes(set_up("counted"), set_up("not applicable", "no plan"))
+    assert not change.lost
+    assert list(communication_changes(set_up("counted"), set_up("estimated"))) == []
+
+
+def called(*failing: str, verdict: Any = "WRONG") -> WorkloadMap:
+    checks = tuple(
+        OperatorCheck(
+            operator=operator,
+            dtype="float32",
+            direction="forward",
+            verdict=verdict,
+            counts={"workload": {verdict: 1}},
+            detail="off by 1",
+        )
+        for operator in failing
+    )
+    one = WorkloadCorrectness(workload="train", device="toy", calls=9, checks=checks)
+    return mapped(correctness=Correctness(workloads=(one,)))
+
+
+def test_a_workloads_own_call_that_became_wrong_is_a_loss() -> None:
+    (change,) = correctness_changes(called(), called("aten.gelu_backward.default"))
+    assert (change.lost, change.counts_as) == (True, "correctness")
+    assert change.sentence == (
+        "train: a call of aten.gelu_backward.default is WRONG on toy: off by 1"
+    )
+    (change,) = correctness_changes(called("aten.mm.default"), called())
+    assert not change.lost
+    untestable = called("aten.dropout.default", verdict="untestable")
+    assert list(correctness_changes(called(), untestable)) == []
+
+
+def died(operator: str) -> WorkloadMap:
+    """An operator that took its process down before its first call: nobody knows the dtype."""
+    found = swept()
+    assert found.sweep is not None
+    verdicts: Any = {f"{operator}  forward": "crash"}
+    return mapped(
+        correctness=Correctness(sweep=found.sweep.model_copy(update={"verdicts": verdicts}))
+    )
+
+
+def test_an_operator_that_dies_before_its_first_call_was_right_and_is_so_no_longer() -> None:
+    (change,) = correctness_changes(mapped(correctness=swept(sum="strict")), died("sum"))
+    assert (change.subject, change.lost) == ("sum", True)
+    assert "strict → crash" in change.sentence
+    assert list(correctness_changes(mapped(correctness=swept(mm="strict")), died("sum"))) == []
+
+
+def test_what_can_no_longer_be_checked_is_told_and_is_not_right_again() -> None:
+    base = mapped(correctness=swept(sum="strict", mm="WRONG"))
+    head = mapped(correctness=swept(sum="untestable", mm="untestable"))
+    changes = list(correctness_changes(base, head))
+    assert {change.subject for change in changes} == {"sum", "mm"}
+    assert not any(change.lost for change in changes)
+    assert all("can no longer be checked on toy" in change.sentence for change in changes)
+
+
+def test_another_overload_that_falls_back_is_a_new_fallback() -> None:
+    def side(**overloads: int) -> WorkloadMap:
+        (op,) = fell(("aten::sum", 20.0)).ops
+        named = {f"aten::sum.{name}": count for name, count in overloads.items()}
+        one = op.model_copy(update={"overloads": named})
+        return mapped(fallbacks=(fell().model_copy(update={"ops": (one,)}),))
+
+    (change,) = fallback_changes(side(IntList_out=1), side(IntList_out=1, dim_out=2))
+    assert (change.subject, change.lost) == ("aten::sum.dim_out", True)
+    assert change.sentence.startswith(
+        "aten::sum.dim_out, 2 calls a step; all of aten::sum take 20 %"
+    )
+    assert list(fallback_changes(side(), side(dim_out=2))) == []  # base was not traced
+
+
+def test_a_newly_suspected_copy_is_told_and_proves_no_loss() -> None:
+    copy = HiddenCopy(op="aten::sigmoid.out", what="copy", calls=2)
+    head = mapped(fallbacks=(fell().model_copy(update={"hidden": (copy,)}),))
+    (change,) = fallback_changes(mapped(fallbacks=(fell(),)), head)
+    assert not change.lost
+    assert "suspected: 2 copies to the host a step below it (train)" in change.sentence
+    assert list(fallback_changes(head, head)) == []

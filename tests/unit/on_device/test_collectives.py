@@ -71,3 +71,18 @@ def test_without_a_probe_nothing_is_called_a_gap() -> None:
     assert found is not None
     assert found.gaps == ()
     assert communication(None, []) is None
+
+
+def test_of_eight_ranks_no_two_bring_the_same() -> None:
+    for dtype in ("float32", "uint8", "float8_e5m2"):
+        assert len({tuple(mine(rank, dtype)) for rank in range(8)}) == 8
+
+
+def test_what_eight_ranks_come_to_fits_into_every_dtype() -> None:
+    # 1 2 3 4 and 2 3 4 5, each once in every place
+    assert set(reduced("SUM", "float32", 8)) == {24.0}
+    assert set(reduced("PRODUCT", "int32", 8)) == {24.0 * 120.0}
+    assert set(reduced("PRODUCT", "uint8", 8)) == {2880.0 % 256}  # as a byte wraps
+    # sums of float8 stay below 9, which e5m2 has all whole numbers of
+    assert max(reduced("SUM", "float8_e5m2", 8)) == 8.0
+    assert reduced("SUM", "float8_e4m3fn", 2)[:4] == [2.0, 0.0, 1.0, 1.0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from types import SimpleNamespace
 from typing import Any
 
 from ciwm.worker.opmap.cpu_libraries import counted
@@ -12,6 +14,7 @@ from ciwm.worker.opmap.event_tree import (
     fallbacks,
     hidden_copies,
     kernels,
+    rows_of,
     step_time_us,
     traced,
 )
@@ -115,3 +118,35 @@ def test_the_verbose_lines_of_onednn_and_onemkl_are_counted_by_primitive() -> No
         {"library": "oneDNN", "primitive": "matmul brg_matmul:avx2", "calls": 2, "time_us": 750.0},
         {"library": "oneMKL", "primitive": "SGEMM", "calls": 1, "time_us": 1500.0},
     ]
+
+
+def event(name: str, parent: Any = None, *, where: str = "CPU", **more: Any) -> SimpleNamespace:
+    """An event as torch.profiler gives it, as far as it is read."""
+    fields: dict[str, Any] = {"cpu_time_total": 10.0, "kernels": [], "is_user_annotation": False}
+    device = f"DeviceType.{where}"
+    return SimpleNamespace(name=name, cpu_parent=parent, device_type=device, **{**fields, **more})
+
+
+def test_the_devices_own_mark_of_a_step_is_no_second_step_and_no_kernel() -> None:
+    mark = SimpleNamespace(name=STEP, duration=9.0)
+    step = event(STEP, kernels=[mark], is_user_annotation=True)
+    product = event("aten::mm", step, kernels=[SimpleNamespace(name="ampere_sgemm", duration=4.0)])
+    again = event(STEP, where="CUDA", cpu_time_total=0.0, is_user_annotation=True)
+    rows = rows_of([step, again, product, event("ampere_sgemm", where="CUDA")])
+    assert [row.name for row in rows] == [STEP, "aten::mm"]
+    assert rows[1].parent == 0
+    assert step_time_us(rows) == 10.0
+    assert kernels(rows) == {("aten::mm", "ampere_sgemm"): (1, 4.0)}
+
+
+def test_a_long_profile_is_read_in_the_time_it_takes_to_walk_through_it() -> None:
+    copy = [("Memcpy DtoH (Device -> Pageable)", 1.0)]
+    rows: list[Row] = []
+    for _ in range(20_000):
+        place = len(rows)
+        rows += [Row("aten::gelu", -1, 3.0), Row(TO_CPU, place, 1.0)]
+        rows += [Row("aten::nonzero", -1, 3.0), Row("cudaMemcpyAsync", place + 2, 1.0, copy)]
+    began = time.process_time()
+    assert fallbacks(rows).calls == {"aten::gelu": 20_000}
+    assert hidden_copies(rows) == {"aten::nonzero": 20_000}
+    assert time.process_time() - began < 20  # quadratic, it takes minutes

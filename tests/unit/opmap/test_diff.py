@@ -12,12 +12,16 @@ from ciwm.opmap.taxonomy import NO_DEVICE
 from ciwm.opmap.totals import totals
 from ciwm.policy.map_gate import judged_map
 from ciwm.records.opmap import ClassCount, MapProblem, Memory, QueuedKernel, QueueEntry
+from ciwm.records.opmap_communication import Communication, StrategyNeeds
+from ciwm.records.opmap_compile import Graphs, ImporterPath, InductorNodes, WorkloadCompile
+from ciwm.records.opmap_fallback import WorkloadFallbacks
 from ciwm.report.map_markdown import diff_section
 from ciwm.report.map_words import changed_totals, totals_lines
 from tests import map_examples as examples
 
 if TYPE_CHECKING:
     from ciwm.gate_config import BlockOn
+    from ciwm.records import WorkloadMap
     from ciwm.records.opmap import MapStage, SupportClass
     from ciwm.records.opmap_diff import MapChange, MapDiff
 
@@ -257,3 +261,99 @@ def test_a_workload_that_cannot_be_mapped_at_all_is_among_those_declared() -> No
     assert (found.observed, found.workloads) == (1, 3)  # nothing was seen of train
     many = command.model_copy(update={"workload": "decode"})
     assert totals(examples.workload_map(problems=(many,))).workloads == 2
+
+
+def test_a_workload_that_only_the_queues_census_saw_is_lost_like_any_other() -> None:
+    problem = MapProblem(stage="census", workload="decode", reason="failed", detail="no module")
+    base = healthy(stages=("queue",))
+    change = only(map_diff(base, healthy(stages=("queue",), ops=(), problems=(problem,)), ALL))
+    assert (change.kind, change.blocks) == ("workload lost", True)
+
+
+@pytest.mark.parametrize(
+    ("stage", "counts_as"), [("correctness", "correctness"), ("communication", "coverage")]
+)
+def test_a_sweep_or_a_probe_that_can_no_longer_be_done_is_a_loss(
+    stage: MapStage, counts_as: BlockOn
+) -> None:
+    problem = MapProblem(stage=stage, workload="", reason="failed", detail="sweep: no expecttest")
+    base, head = healthy(stages=(stage,)), healthy(stages=(stage,), problems=(problem,))
+    change = only(map_diff(base, head, (counts_as,)))
+    assert (change.kind, change.subject, change.blocks) == ("workload lost", stage, True)
+    assert "no expecttest" in change.sentence
+    assert change.workloads == ()
+    assert only(map_diff(head, base, ALL)).kind == "workload observed again"
+
+
+def profiled_on(device: str) -> WorkloadMap:
+    one = WorkloadFallbacks(
+        workload="decode", device=device, steps=3, step_s=0.1, calls=0, time_share_pct=0
+    )
+    found: WorkloadMap = healthy(stages=("fallback",), fallbacks=(one,))
+    return found
+
+
+def test_a_build_that_lost_its_device_is_no_all_clear() -> None:
+    change = only(map_diff(profiled_on("cuda"), profiled_on("cpu"), ALL))
+    assert (change.kind, change.blocks) == ("workload lost", True)
+    assert change.sentence == (
+        "fallback: base ran on cuda, head on the CPU, where none of it shows"
+    )
+
+
+def test_two_devices_are_not_compared_and_a_warning_says_so() -> None:
+    diff = map_diff(profiled_on("cuda:0"), profiled_on("npu:0"), ALL)
+    assert diff.changes == ()
+    assert diff.warnings == ("fallback: base ran on cuda, head on npu; that is not compared",)
+    assert map_diff(profiled_on("cuda:0"), profiled_on("cuda:1"), ALL).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("budget", "stages", "words"),
+    [
+        ({"match": "decod", "calls": 0}, ("fallback",), "decod matches no workload"),
+        ({"match": "decode", "share_pct": 1}, ("ghost",), "no share of time is known"),
+        ({"match": "*", "calls": 0}, ("census",), "no calls are known"),
+    ],
+)
+def test_a_budget_that_limits_nothing_is_told(
+    budget: dict[str, Any], stages: tuple[MapStage, ...], words: str
+) -> None:
+    both = healthy(stages=stages)
+    (warning,) = map_diff(both, both, ALL, (FallbackBudget(**budget),)).warnings
+    assert warning.startswith("[[map.fallback_budget]]")
+    assert words in warning
+    held = healthy(stages=("ghost", "fallback"))
+    kept = (FallbackBudget(match="decode", calls=0, share_pct=1),)
+    assert map_diff(held, held, ALL, kept).warnings == ()
+
+
+def test_a_workload_that_no_compiler_and_no_strategy_could_run_was_not_observed() -> None:
+    absent = ImporterPath(stack="TVM", status="not installed")
+    none = StrategyNeeds(workload="decode", strategy="ddp", world=8, status="not applicable")
+
+    def observed(status: Any) -> int:
+        path = WorkloadCompile(workload="decode", graphs=Graphs(status=status), importers=(absent,))
+        seen = healthy(
+            workloads=(examples.mapped(intensity=None),),
+            ops=(),
+            compile_paths=(path,),
+            communication=Communication(strategies=(none,)),
+        )
+        return totals(seen).observed
+
+    assert (observed("failed"), observed("done")) == (0, 1)
+
+
+def test_a_lowering_that_failed_before_it_had_a_device_moved_from_none() -> None:
+    def side(device: str, status: Any) -> WorkloadMap:
+        nodes = InductorNodes(status=status, device=device)
+        path = WorkloadCompile(workload="decode", inductor=nodes)
+        found: WorkloadMap = healthy(stages=("compile",), compile_paths=(path,))
+        return found
+
+    diff = map_diff(side("", "failed"), side("cpu", "done"), ALL)
+    assert [change.lost for change in diff.changes] == [False]
+    assert diff.warnings == ()
+    lost = map_diff(side("cuda", "done"), side("cpu", "done"), ALL)
+    assert only(lost).sentence.startswith("compile: base ran on cuda, head on the CPU")

@@ -85,3 +85,8 @@ def test_a_workload_that_was_not_observed_leaves_the_queue_unsaid() -> None:
 def test_a_side_without_a_queue_is_not_compared() -> None:
     without = queue().model_copy(update={"stages": ("census", "ghost")})
     assert told(queue(("mm", "a")), without)[1] == []
+
+
+def test_a_workload_more_that_lacks_nothing_is_not_another_order() -> None:
+    assert told(queue(("", "a")), queue(("", "a"), ("", "b")))[1] == []
+    assert told(queue(("mm", "a")), queue(("mm", "a"), ("", "b")))[1] == []
