@@ -21,7 +21,7 @@ def test_the_demo_tells_its_story_in_words_and_names_the_comment(
     assert run(["demo", "--out", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr()
     assert "decode-rmsnorm/length=400000 step_time" in shown.out
-    assert "Next: " in shown.out
+    assert "\nNext:" in shown.out
     assert "<details>" not in shown.out
     comment = tmp_path / "out/report/comment.md"
     assert f"the comment: {comment}" in shown.err
