@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from ciwm.cli import run
 from ciwm.demo.repositories import BASE, HEAD, make_example
+from ciwm.records import BumpReport, read_record
+from ciwm.report.bump_answer import next_steps
 from tests.integration.test_job import git
 
 if TYPE_CHECKING:
@@ -21,7 +23,9 @@ def test_the_demo_tells_its_story_in_words_and_names_the_comment(
     assert run(["demo", "--out", str(tmp_path / "out")]) == 0
     shown = capsys.readouterr()
     assert "decode-rmsnorm/length=400000 step_time" in shown.out
-    assert "\nNext:" in shown.out
+    report = read_record(tmp_path / "out/report/report.json", BumpReport)
+    told = " ".join(shown.out.partition("\nNext:")[2].split())
+    assert all(" ".join(step.split()) in told for step in next_steps(report))
     assert "<details>" not in shown.out
     comment = tmp_path / "out/report/comment.md"
     assert f"the comment: {comment}" in shown.err
