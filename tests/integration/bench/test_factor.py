@@ -15,11 +15,11 @@ from ciwm.launch.builds import build, release_builds
 from ciwm.launch.cache import kind_directory
 from ciwm.records import Attribution, FactorialRun, parse_record, read_record
 from ciwm.stats.factorial import CELLS, factorial_order
-from tests.fork import git
-from tests.integration.bench.test_bench_command import Two
+from tests.integration.bench.factor_bed import REVISIONS, four
 
 if TYPE_CHECKING:
     from tests.fork import Fork
+    from tests.integration.bench.test_bench_command import Two
 
 CONFIG = """
 [[workload]]
@@ -34,7 +34,6 @@ import json
 from framework import ours, upstream
 print(json.dumps({"cost": 100.0 * ours.factor * upstream.factor}))
 """
-REVISIONS = ["main", "upstream", "ours", "both"]
 
 
 @pytest.fixture
@@ -48,13 +47,7 @@ def two(fork: Fork, monkeypatch: pytest.MonkeyPatch) -> Two:
             "framework/ours.py": "factor = 1\n",
         }
     )
-    fork.commit({"framework/upstream.py": "factor = 1.1\n"}, branch="upstream")
-    git(fork.path, "switch", "-q", "main")
-    fork.commit({"framework/ours.py": "factor = 1.2\n"}, branch="ours")
-    git(fork.path, "switch", "-q", "-c", "both")
-    git(fork.path, "merge", "-q", "-m", "sync", "upstream")
-    monkeypatch.chdir(fork.path)
-    return Two(fork)
+    return four(fork, monkeypatch, upstream="factor = 1.1\n", ours="factor = 1.2\n")
 
 
 def test_the_parts_of_a_change_are_what_each_revision_brought(

@@ -14,11 +14,11 @@ from ciwm.config import find_config
 from ciwm.launch.builds import build, release_builds
 from ciwm.records import Attribution, FactorialRun, parse_record, read_record
 from ciwm.stats.factorial import CELLS
-from tests.fork import git
-from tests.integration.bench.test_bench_command import Two
+from tests.integration.bench.factor_bed import REVISIONS, four
 
 if TYPE_CHECKING:
     from tests.fork import Fork
+    from tests.integration.bench.test_bench_command import Two
 
 CONFIG = """
 [[workload]]
@@ -47,7 +47,6 @@ def step(state):
 def teardown(state):
     dist.destroy_process_group()
 """
-REVISIONS = ["main", "upstream", "ours", "both"]
 TITLES = ["before", "upstream alone", "patches alone", "together"]
 
 
@@ -62,13 +61,7 @@ def two(fork: Fork, monkeypatch: pytest.MonkeyPatch) -> Two:
             "framework/ours.py": "exchanges = 0\n",
         }
     )
-    fork.commit({"framework/upstream.py": "exchanges = 40\n"}, branch="upstream")
-    git(fork.path, "switch", "-q", "main")
-    fork.commit({"framework/ours.py": "exchanges = 0  # ours\n"}, branch="ours")
-    git(fork.path, "switch", "-q", "-c", "both")
-    git(fork.path, "merge", "-q", "-m", "sync", "upstream")
-    monkeypatch.chdir(fork.path)
-    return Two(fork)
+    return four(fork, monkeypatch, upstream="exchanges = 40\n", ours="exchanges = 0  # ours\n")
 
 
 def test_a_budget_that_is_spent_is_told_of_each_combination(

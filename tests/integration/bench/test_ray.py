@@ -54,6 +54,17 @@ def on_ray(fork: Fork, nodes: Nodes, *names: str, **gate: Any) -> BenchRequest:
     return on_cluster(request, nodes.address)
 
 
+def configured(fork: Fork, nodes: Nodes) -> None:
+    """A checkout whose own configuration sends its blocks to the cluster."""
+    fork.commit(
+        {
+            "bench/steps.py": STEP,
+            "ciwm.toml": "[[workload]]\nid = 'w'\npython = 'bench/steps.py:step'\n"
+            f"[bench]\nengine = 'ray'\nray.address = '{nodes.address}'\n",
+        }
+    )
+
+
 class Killer:
     """Hears of a run, and kills the node of the first launch that it hears of."""
 
@@ -168,13 +179,7 @@ def test_a_stopped_run_leaves_no_task_behind_and_keeps_what_was_measured(
 def test_a_record_that_is_printed_has_no_word_of_ray_before_it(
     fork: Fork, nodes: Nodes, tmp_path: Path
 ) -> None:
-    fork.commit(
-        {
-            "bench/steps.py": STEP,
-            "ciwm.toml": "[[workload]]\nid = 'w'\npython = 'bench/steps.py:step'\n"
-            f"[bench]\nengine = 'ray'\nray.address = '{nodes.address}'\n",
-        }
-    )
+    configured(fork, nodes)
     command = ["bench", "HEAD", "HEAD", "--json", "--out", str(tmp_path / "out")]
     with (
         (tmp_path / "printed").open("w") as out,
@@ -202,13 +207,7 @@ def test_a_record_that_is_printed_has_no_word_of_ray_before_it(
 def test_a_controller_that_is_killed_leaves_no_task_behind(
     fork: Fork, nodes: Nodes, tmp_path: Path
 ) -> None:
-    fork.commit(
-        {
-            "bench/steps.py": STEP,
-            "ciwm.toml": "[[workload]]\nid = 'w'\npython = 'bench/steps.py:step'\n"
-            f"[bench]\nengine = 'ray'\nray.address = '{nodes.address}'\n",
-        }
-    )
+    configured(fork, nodes)
     child = subprocess.Popen(
         [sys.executable, "-m", "ciwm", "bench", "HEAD", "HEAD", "--out", str(tmp_path / "out")],
         cwd=fork.path,
