@@ -724,7 +724,7 @@ def bump(**changes: Any) -> BumpReport:
         "builds": (build("base"), build("head")),
         "environment": environment(),
         "run_file": ".ciwm/runs/20260914T063000Z-b81de5f3027c.json",
-        "run_summary": "every workload is decided or has had all its launches",
+        "run_summary": "every workload is decided, given up, or has had all its launches",
         "verdict": verdict(),
         "conclusion": "failure",
         "exit_code": 1,
@@ -807,7 +807,7 @@ def calibration(**changes: Any) -> Calibration:
         "alpha": 0.01,
         "max_launches": 16,
         "complete": True,
-        "stopped_because": "every workload is decided or has had all its launches",
+        "stopped_because": "every workload is decided, given up, or has had all its launches",
         "series": (quiet, loud),
     }
     return Calibration(**{**fields, **changes})

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 STILL_RUNNING = "not ended yet"
 INTERRUPTED = "interrupted"
-DECIDED = "every workload is decided or has had all its launches"
+DECIDED = "every workload is decided, given up, or has had all its launches"
 
 
 class Under(NamedTuple):
@@ -178,8 +178,7 @@ class Comparison:
         self.schedule.take(block, finished.took_s)
         name = block[0].workload
         if name not in self.schedule.undecided:
-            ran = any(one.exit == "ok" for one in self.so_far.launches if one.workload == name)
-            self.say(f"{name}: " + ("enough launches" if ran else "no more launches: none ran"))
+            self.say(f"{name}: {self.schedule.why_no_more(name)}")
         if self.directory.may_refresh:
             self.directory.write_run(self.so_far.record(STILL_RUNNING, complete=False))
 

@@ -111,7 +111,7 @@ def _ready(parcel: Parcel, name: str, built: Sequence[Side]) -> Iterator[tuple[B
     took_s = time.monotonic() - began
     workloads = {one.id: one for one in selected(config, parcel.only)}
     with tempfile.TemporaryDirectory(prefix="ciwm-block-") as folder:
-        site = _site(Path(folder), parcel, repository, builds)
+        site = _site(Path(folder), config, repository, builds)
         source = WorkloadSource(repository, parcel.revision("workloads_from"))
         for side in built:
             source.materialise(source.files(workloads[name]), site.sources[side])
@@ -151,9 +151,8 @@ def _builds(
 
 
 def _site(
-    folder: Path, parcel: Parcel, repository: Repository, builds: Mapping[Side, BuildRecord]
+    folder: Path, config: Config, repository: Repository, builds: Mapping[Side, BuildRecord]
 ) -> Site:
-    config = Config.model_validate(parcel.settings)
     return Site(
         directory=folder / "run",
         checkout=repository.path,

@@ -53,6 +53,15 @@ class Schedule:
         """Workloads that need more launches and may have them."""
         return tuple(name for name in self._plan.workloads if self._wants(name, 0))
 
+    def why_no_more(self, name: str) -> str:
+        """Why a workload that is not undecided gets no more launches, in words for the log."""
+        tally = self._watch.tallies[name]
+        if not any(self.has_outcome(name, side) for side in SIDES):
+            return "no more launches: none ran"
+        if failing := [side for side in SIDES if tally.fails(side)]:
+            return f"no more launches: {' and '.join(failing)} failed"
+        return f"no more launches: void: {tally.broken}" if tally.broken else "enough launches"
+
     def is_built(self, side: Side) -> bool:
         """Whether a side has a build that can be launched."""
         return side in self._built

@@ -15,6 +15,7 @@ import contextlib
 import io
 import json
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -195,6 +196,7 @@ def _row(percent: int, own: Sequence[Result]) -> str:
 
 def main() -> None:
     """Read the command line, run a piece, and print the table of all pieces."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that the neighbour is ended, too
     parser = argparse.ArgumentParser(prog="python -m tests.bench.planted")
     parser.add_argument("results", type=Path)
     parser.add_argument("workloads", nargs="*", default=list(WORKLOADS), metavar="WORKLOAD")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 
 from ciwm.bench.schedule import Schedule, Turn
 from ciwm.config import GateConfig
-from ciwm.records import Launch, Plan, Revision, Samples, Series
+from ciwm.records import Launch, Plan, Revision, Samples, Series, Telemetry
 from ciwm.stats.gate import block_order
 
 if TYPE_CHECKING:
@@ -117,6 +117,23 @@ def test_a_side_that_fails_and_never_ran_ends_its_workload_but_not_the_others() 
     asked.take(block(turn, exits=dict.fromkeys(heads, "failed")))
 
     assert asked.undecided == ("b",)
+
+
+def test_why_a_workload_gets_no_more_launches_is_told() -> None:
+    asked = schedule("failing", "discarded", "counted", max_launches=4)
+    hot = Telemetry(accelerator=0, throttle_reasons=("hw_thermal_slowdown",))
+    while turn := asked.next_turn(100):
+        heads = [position for position, side in enumerate(turn.sides) if side == "head"]
+        fails = dict.fromkeys(heads, "failed") if turn.workload == "failing" else None
+        launches = block(turn, NOISY[turn.block], exits=cast("dict[int, ExitReason]", fails))
+        if turn.workload == "discarded":
+            launches = [one.model_copy(update={"telemetry": (hot,)}) for one in launches]
+        asked.take(launches)
+
+    assert asked.why_no_more("failing") == "no more launches: head failed"
+    assert asked.why_no_more("discarded").startswith("no more launches: void: 3 blocks")
+    assert asked.why_no_more("counted") == "enough launches"
+    assert schedule("new").why_no_more("new") == "no more launches: none ran"
 
 
 def test_interrupted_launches_are_not_held_against_a_workload() -> None:
