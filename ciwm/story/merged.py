@@ -13,11 +13,11 @@ from ciwm.records import SEVERITY, BumpReport, Run, read_record
 from ciwm.records.bump import Stage, StageName
 from ciwm.story.ending import conclusion_of, exit_code_of
 from ciwm.story.merged_besides import (
-    lacking,
     merged_closing,
     merged_coverage,
     merged_packages,
     merged_trends,
+    warned,
     with_theirs,
 )
 from ciwm.story.merged_map import merged_map
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 PREFIX = "shard-"  # of an artifact, and of the folder it is unpacked to
 _ORDER: tuple[StageName, ...] = get_args(StageName)
 _WORST: tuple[StageStatus, ...] = ("failed", "interrupted", "done", "skipped")
+# what the jobs of one workflow run have in common
+_OF_ALL = ("repository", "base", "head", "pull_request", "check_sha", "run_url")
 _RUNS = ("run.json", "run/run.json")  # in the folders of `ciwm bench` and of `ciwm ci`
 
 
@@ -104,9 +106,7 @@ def merged_report(
     builds = _builds((report for _, report in told), config.gate)
     sync, sync_base = _sync(report for _, report in told)
     map_diff = merged_map(told, config.gate.block_on)
-    packages, coverage = merged_packages(told), merged_coverage(told)
-    said = (line for _, report in told for line in report.warnings)
-    warnings = tuple(dict.fromkeys((*said, *lacking(told))))
+    packages, coverage, warnings = merged_packages(told), merged_coverage(told), warned(told)
     over = config.sync.block and sync is not None and not _within_budget(sync)
     exit_code = exit_code_of(
         stages,
@@ -120,12 +120,7 @@ def merged_report(
     return BumpReport(
         generated_at=datetime.now(timezone.utc),
         ciwm_version=__version__,
-        repository=first.repository,
-        base=first.base,
-        head=first.head,
-        pull_request=first.pull_request,
-        check_sha=first.check_sha,
-        run_url=first.run_url,
+        **{name: getattr(first, name) for name in _OF_ALL},
         stages=stages,
         sync=sync,
         sync_base=sync_base,

@@ -64,7 +64,13 @@ def merged_closing(told: Sequence[Told]) -> tuple[Closing, ...]:
     )
 
 
-def lacking(told: Sequence[Told]) -> Iterator[str]:
+def warned(told: Sequence[Told]) -> tuple[str, ...]:
+    """What the jobs warn of, each line once, and what some of them lack."""
+    said = (line for _, report in told for line in report.warnings)
+    return tuple(dict.fromkeys((*said, *_lacking(told))))
+
+
+def _lacking(told: Sequence[Told]) -> Iterator[str]:
     """What a job does not tell of though others do, and no stage of it says why: a line each."""
     have = {
         "package": {label for label, report in told if report.packages},
