@@ -14,7 +14,7 @@ from ciwm.worker.problem import Problem
 
 
 class FakeCuda:
-    """A device on which a step's kernels take `kernel_s` at least, `elsewhere_s` more off its stream.
+    """A device whose kernels take `kernel_s` a step at least, `elsewhere_s` more off its stream.
 
     Its events tell how long they did take: on a busy machine a sleep is longer than asked for.
     """
