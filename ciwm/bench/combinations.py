@@ -19,6 +19,7 @@ from ciwm.bench.communication import LocalProfiler, Profiling
 from ciwm.bench.factorial_request import UNDER_WAY, begun
 from ciwm.bench.plan import selected
 from ciwm.bench.run_directory import FACTORIAL
+from ciwm.bench.run_so_far import batches_of
 from ciwm.errors import DeviceError
 from ciwm.launch.clocks import held_clocks
 from ciwm.launch.communication import profile_order
@@ -32,7 +33,7 @@ from ciwm.stats.factorial import CELLS, factorial_order
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from ciwm.bench.run_directory import RunDirectory
     from ciwm.bench.saved_request import SavedFactorial
@@ -72,12 +73,14 @@ class Combinations:
         self._settled: set[tuple[str, int]] = set()  # blocks that need not be drawn again
         self._attempts: Counter[tuple[str, int]] = Counter()
         self._ran: Counter[tuple[str, int, int]] = Counter()  # launches of an attempt
+        self._batches: dict[str, int] = {}  # of all combinations, which have a site each
         self._last_number = 0
         self._deadline = time.monotonic() + self.config.gate.budget_s
 
-    def restore(self, launches: Iterable[Launch]) -> None:
+    def restore(self, launches: Sequence[Launch]) -> None:
         """Take over what an interrupted run measured; its launches' time is spent already."""
         self._last_number = self.directory.last_number
+        self._batches.update(batches_of(self.directory.path.resolve(), launches))
         for launch in launches:
             place = (launch.workload, launch.block)
             order = factorial_order(self.record.seed, *place, launch.attempt)
@@ -194,6 +197,7 @@ class Combinations:
                 "head": copy_of(self.directory, other),
             },
             python_path=self.config.build.python_path,
+            batches=self._batches,
         )
 
     def _so_far(self, why: str, *, complete: bool, at: datetime | None = None) -> FactorialRun:

@@ -16,7 +16,7 @@ from ciwm.bench.block import BlockRunner
 from ciwm.bench.communication import Profiling
 from ciwm.bench.engine import Queue, Task
 from ciwm.bench.plan import selected
-from ciwm.bench.run_so_far import RunSoFar, taken_s
+from ciwm.bench.run_so_far import RunSoFar, batches_of, taken_s
 from ciwm.bench.schedule import Schedule
 from ciwm.errors import DeviceError
 from ciwm.launch.communication import profile_order
@@ -83,6 +83,7 @@ class Comparison:
         self.so_far.add(launches)
         self._last_number = self.directory.last_number
         self.schedule.restore(launches)
+        self.site.keep_batches(batches_of(self.site.directory, launches))
         self._deadline -= taken_s(launches)
 
     def run(self) -> Run:

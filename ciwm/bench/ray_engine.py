@@ -19,6 +19,8 @@ from ciwm.bench.ray_node import run_block
 from ciwm.bench.ray_parcel import Errand
 from ciwm.errors import DeviceError
 from ciwm.launch.files import make_folder, write_atomically
+from ciwm.launch.journal import read_journal
+from ciwm.launch.worker_job import JOURNAL
 from ciwm.launch.worker_process import RESULT
 from ciwm.records import SIDES, Launch
 
@@ -81,6 +83,7 @@ class RayEngine:
             left_s=max(task.deadline - time.monotonic(), 0.0),
             built=tuple(side for side in SIDES if self._schedule.is_built(side)),
             outcomes=outcomes,
+            batches=dict(self._runner.site.batches),
             rules=self._rules,
         )
         finished = Finished(task)
@@ -159,6 +162,8 @@ class RayEngine:
         folder = self._runner.site.directory / Path(launch.log).parent
         write_files(folder, said["files"])
         write_atomically(folder / RESULT, launch.model_dump_json() + "\n")
+        if launch.exit == "ok":
+            self._runner.site.keep_batches(read_journal(folder / JOURNAL).batches)
         one.finished.launches.append(launch)
         workload = self._runner.workloads[launch.workload]
         self._runner.say(f"{one.node.name}: {describe(launch, workload)}")

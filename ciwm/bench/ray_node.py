@@ -81,6 +81,7 @@ def _told(work: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 def _block(parcel: Parcel, errand: Errand) -> Iterator[dict[str, Any]]:
     with _ready(parcel, errand.turn.workload, errand.built) as (runner, took_s):
         yield {"kind": "ready", "took_s": took_s}
+        runner.site.keep_batches(errand.batches)
         block = Finished(Task(errand.turn, errand.first, time.monotonic() + errand.left_s))
         cards = runner.host.accelerators[: runner.workloads[errand.turn.workload].devices]
         for launch in runner.run(block, errand, cards):

@@ -50,6 +50,7 @@ class Errand:
     left_s: float
     built: tuple[Side, ...]
     outcomes: frozenset[tuple[str, Side]]
+    batches: dict[str, int]
     rules: VoidConfig
 
     def is_built(self, side: Side) -> bool:

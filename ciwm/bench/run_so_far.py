@@ -30,6 +30,18 @@ def taken_s(launches: Iterable[Launch]) -> float:
     return total
 
 
+def batches_of(directory: Path, launches: Iterable[Launch]) -> dict[str, int]:
+    """The calls that made a sample, by series, in the first launch of each workload."""
+    first: dict[str, Launch] = {}
+    for one in sorted(launches, key=lambda launch: launch.number):
+        if one.exit == "ok":
+            first.setdefault(one.workload, one)
+    journals = (directory / Path(one.log).parent / JOURNAL for one in first.values())
+    return {
+        series: size for path in journals for series, size in read_journal(path).batches.items()
+    }
+
+
 class RunSoFar:
     """Launches in order, what they say of their software, and the profiles after them."""
 

@@ -63,6 +63,10 @@ class Site:
     python_path: tuple[str, ...]
     batches: dict[str, int] = field(default_factory=dict)
 
+    def keep_batches(self, found: Mapping[str, int]) -> None:
+        """Take those of a launch that ended well, of series that had none."""
+        self.batches.update({**found, **self.batches})
+
 
 @dataclass(frozen=True)
 class Order:

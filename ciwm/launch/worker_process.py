@@ -88,8 +88,8 @@ def run_launch(order: Order, site: Site, limits: Limits) -> tuple[Launch, Journa
         **_watched(limits.sampler, folder, journal, ended.cpu_s, problems),
     )
     write_atomically(folder / RESULT, launch.model_dump_json() + "\n")
-    for series, size in journal.batches.items() if launch.exit == "ok" else ():
-        site.batches.setdefault(series, size)
+    if launch.exit == "ok":
+        site.keep_batches(journal.batches)
     return launch, journal
 
 

@@ -13,6 +13,8 @@ from ciwm.cli import run as ciwm
 from ciwm.config import find_config
 from ciwm.launch.builds import build, release_builds
 from ciwm.launch.cache import kind_directory
+from ciwm.launch.journal import read_journal
+from ciwm.launch.worker_job import JOURNAL
 from ciwm.records import Attribution, FactorialRun, parse_record, read_record
 from ciwm.stats.factorial import CELLS, factorial_order
 from tests.integration.bench.factor_bed import REVISIONS, four
@@ -85,6 +87,39 @@ def test_every_launch_is_on_disk_in_the_order_that_the_seed_gives(two: Two) -> N
         assert tuple(cells[4 * block : 4 * block + 4]) == factorial_order(4, "w", block, 0)
     shas = [run.arms[cell].revision.sha for cell in CELLS]
     assert shas == [two.fork.repository.revision(name).sha for name in REVISIONS]
+
+
+BUSY = """
+import time
+from framework import ours, upstream
+def step():
+    until = time.perf_counter() + 20e-6 * ours.factor * upstream.factor
+    while time.perf_counter() < until: pass
+"""
+TIMED = """
+[[workload]]
+id = "w"
+python = "bench/cost.py:step"
+iterations = 20
+warmup_s = 0
+[gate]
+max_launches = 4
+"""
+
+
+def test_all_combinations_time_as_many_calls_as_one_sample(
+    fork: Fork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone, 20 us would be timed as the mean of ten calls, and 200 us call by call."""
+    files = {"framework/upstream.py": "factor = 1\n", "framework/ours.py": "factor = 1\n"}
+    fork.commit({"ciwm.toml": TIMED, "bench/cost.py": BUSY, **files})
+    two = four(fork, monkeypatch, upstream="factor = 10\n", ours="factor = 1  # ours\n")
+    assert ciwm(["bench", "--factor", *REVISIONS, "--out", str(two.out)]) == 0
+
+    run = read_record(two.out / "factorial.json", FactorialRun)
+    journals = [(two.out / one.launch.log).parent / JOURNAL for one in run.launches]
+    assert len(journals) == 16
+    assert len({read_journal(path).batches["w"] for path in journals}) == 1
 
 
 @pytest.fixture
