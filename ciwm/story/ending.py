@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ciwm.errors import ENVIRONMENT, INTERRUPTED, NO, OK, VOID
+from ciwm.errors import BUG, ENVIRONMENT, INTERRUPTED, NO, OK, VOID
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,7 +53,7 @@ def conclusion_of(
     """
     from ciwm.policy import conclusion  # noqa: PLC0415
 
-    if exit_code in (NO, ENVIRONMENT, INTERRUPTED):
+    if exit_code in (NO, ENVIRONMENT, INTERRUPTED, BUG):
         return "failure"
     found = conclusion(verdict) if verdict else "success"
     doubts = map_diff is not None and (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 from ciwm import __version__
 from ciwm.bench.merging import Part
-from ciwm.errors import CiwmError, EnvironmentFailure, UsageError
+from ciwm.errors import BUG, CiwmError, EnvironmentFailure, UsageError
 from ciwm.records import SEVERITY, BumpReport, Run, read_record
 from ciwm.records.bump import Stage, StageName
 from ciwm.story.ending import conclusion_of, exit_code_of
@@ -117,6 +117,9 @@ def merged_report(
         over_budget=over or head_is_lost(packages),
         interrupted=any(stage.status == "interrupted" for stage in stages),
     )
+    ended = with_theirs(exit_code, told)
+    # records that a job could not keep end it with 4, and say nothing of head: as with one job
+    answered = ended if ended == BUG else exit_code
     return BumpReport(
         generated_at=datetime.now(timezone.utc),
         ciwm_version=__version__,
@@ -131,9 +134,9 @@ def merged_report(
         run_summary=run.stopped_because if run else None,
         verdict=verdict,
         map_diff=map_diff,
-        conclusion=conclusion_of(verdict, exit_code, map_diff, warnings),
+        conclusion=conclusion_of(verdict, answered, map_diff, warnings),
         headline=headline(stages, builds, sync, verdict, sync_base, map_diff=map_diff),
-        exit_code=with_theirs(exit_code, told),
+        exit_code=ended,
         coverage=coverage[0] if len(coverage) == 1 else None,
         coverage_by_shard=coverage if len(coverage) > 1 else (),
         trends=merged_trends(told),

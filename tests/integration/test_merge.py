@@ -310,8 +310,8 @@ def test_a_map_that_could_not_be_made_on_a_device_fails_the_whole(tmp_path: Path
     assert [stage.message for stage in report.stages if stage.name == "map"] == ["no compiler"]
 
 
-@pytest.mark.parametrize("code", [4, 70])
-def test_what_ended_one_job_ends_the_whole_so(tmp_path: Path, code: int) -> None:
+@pytest.mark.parametrize(("code", "conclusion"), [(4, "success"), (70, "failure")])
+def test_what_ended_one_job_ends_the_whole_so(tmp_path: Path, code: int, conclusion: str) -> None:
     """Records that could not be kept, or a mistake of ours: a failed stage may tell of neither."""
     runs = [shard(label, SAME, seed) for seed, label in enumerate(LABELS)]
     for run, ended in zip(runs, (0, code), strict=True):
@@ -319,6 +319,8 @@ def test_what_ended_one_job_ends_the_whole_so(tmp_path: Path, code: int) -> None
         folder = tmp_path / "artifacts" / f"shard-{label}"
         written(folder, run, told(label, run, exit_code=ended))
     assert merge(tmp_path, "--from", str(tmp_path / "artifacts")) == code
+    report = read_record(tmp_path / "out" / "report.json", BumpReport)
+    assert (report.conclusion, report.exit_code) == (conclusion, code)
 
 
 def test_an_upstream_that_moved_beyond_the_budget_between_two_jobs_blocks(tmp_path: Path) -> None:
