@@ -1,11 +1,14 @@
 """A real `ciwm bench` and `ciwm gate` on a C kernel and a torch step, with planted slowdowns.
 
-python -m tests.bench.planted RESULTS.jsonl [--seeds N] [--minutes M] [--quiet] [WORKLOAD ...]
+python -m tests.bench.planted RESULTS.jsonl [--first K] [--seeds N] [--minutes M] [--quiet] [NAME ...]
 
 Head does 0, 3, 5 or 10 % more of the same work, N times each with another seed, while a second
 process loads the machine (not with --quiet). Every result is a line of RESULTS.jsonl at once; what
 is there already is not run again, and none is begun that would not end within M minutes: call it
 until it says that nothing is left. Prints the table for docs/measured/gate.md.
+
+Two at once (--quiet, one with --seeds 10, one with --first 11, each with a CIWM_LOCK_DIR of its
+own, or they take turns) are each the other's second process, and take half the time.
 """
 
 from __future__ import annotations
@@ -108,11 +111,11 @@ def read_results(path: Path) -> list[Result]:
 
 
 def missing(
-    done: Sequence[Result], workloads: Sequence[str], seeds: int
+    done: Sequence[Result], workloads: Sequence[str], seeds: range
 ) -> Iterator[tuple[int, str, int]]:
     """Seed, workload and percent of what was not run yet; every size once before any twice."""
     have = {one.key for one in done}
-    for seed in range(1, seeds + 1):
+    for seed in seeds:
         for workload in workloads:
             for percent in PLANTED:
                 if (seed, workload, percent) not in have:
@@ -142,7 +145,7 @@ def measured(fork: Fork, seed: int, workload: str, percent: int) -> Result:
     )
 
 
-def collect(path: Path, workloads: Sequence[str], seeds: int, minutes: float) -> int:
+def collect(path: Path, workloads: Sequence[str], seeds: range, minutes: float) -> int:
     """Run what is missing as long as there is time, a line each; how many are left."""
     ends, done = time.monotonic() + 60 * minutes, read_results(path)
     with tempfile.TemporaryDirectory() as scratch:
@@ -200,7 +203,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.planted")
     parser.add_argument("results", type=Path)
     parser.add_argument("workloads", nargs="*", default=list(WORKLOADS), metavar="WORKLOAD")
-    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=20, help="the last one")
+    parser.add_argument("--first", type=int, default=1, help="the first one")
     parser.add_argument("--minutes", type=float, default=9.0)
     parser.add_argument("--quiet", action="store_true", help="no second process")
     asked = parser.parse_intermixed_args()
@@ -208,7 +212,8 @@ def main() -> None:
     if unknown:
         parser.error(f"no workload {unknown.pop()!r}: there are {', '.join(WORKLOADS)}")
     with contextlib.nullcontext() if asked.quiet else loaded():
-        left = collect(asked.results, asked.workloads, asked.seeds, asked.minutes)
+        seeds = range(asked.first, asked.seeds + 1)
+        left = collect(asked.results, asked.workloads, seeds, asked.minutes)
     print(table(read_results(asked.results)))
     print(f"{left} runs left: call it again" if left else "nothing left", file=sys.stderr)
 
