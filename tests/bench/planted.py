@@ -1,6 +1,6 @@
 """A real `ciwm bench` and `ciwm gate` on a C kernel and a torch step, with planted slowdowns.
 
-python -m tests.bench.planted RESULTS.jsonl [--first K] [--seeds N] [--minutes M] [--quiet] [NAME ...]
+python -m tests.bench.planted RESULTS.jsonl [--first K] [--seeds N] [--minutes M] [--quiet] [NAME]
 
 Head does 0, 3, 5 or 10 % more of the same work, N times each with another seed, while a second
 process loads the machine (not with --quiet). Every result is a line of RESULTS.jsonl at once; what
