@@ -72,13 +72,21 @@ def refuse_sick(
 def compared(probes: Probes, expected: Probes, source: str) -> Probes:
     """The probes with what is worse than expected named as sick.
 
-    Raises IncomparableError for what was expected of another machine.
+    Raises IncomparableError for what was expected of another machine, or with torch where here
+    there is none: copies without it are one core's, and no other figure is measured.
     """
     names = [_names(one) for one in (probes, expected)]
     if names[0] != names[1]:
         raise IncomparableError(
             f"{source} is of {names[1]}, and this machine is {names[0]}",
             "probe a healthy machine of this kind, and expect that",
+        )
+    have = [one.environment.torch is not None for one in (probes, expected)]
+    if have[0] != have[1]:
+        told = {True: "with torch", False: "without torch"}
+        raise IncomparableError(
+            f"{source} was probed {told[have[1]]}, and this was {told[have[0]]}",
+            "probe with the same interpreter: --python PYTHON",
         )
     wanted: dict[str, list[ProbeFigure]] = {}
     for figure in expected.figures:

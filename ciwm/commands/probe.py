@@ -72,5 +72,6 @@ def _show(probes: Probes) -> None:
         click.echo(f"not probed: {said}")
     for sick in probes.sick:
         who = "" if sick.accelerator is None else f"accelerator {sick.accelerator}: "
-        found = f"{sick.share:.0%} of what" if sick.share else "not measured, and"
-        click.echo(f"sick: {who}{sick.figure} is {found} {sick.than}")
+        found = f"is {sick.share:.0%} of what {sick.than}"
+        lost = f"was not measured, and {sick.than} has it"
+        click.echo(f"sick: {who}{sick.figure} {found if sick.share else lost}")

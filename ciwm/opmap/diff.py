@@ -108,7 +108,7 @@ def _budget_warnings(
 
 def _comparable(base: WorkloadMap, head: WorkloadMap) -> Iterator[str]:
     one, other = base.provenance, head.provenance
-    if one.capture != other.capture:
+    if one.capture and other.capture and one.capture != other.capture:
         yield f"base was seen by the {one.capture}, head by the {other.capture}"
     if one.torch != other.torch:
         yield f"torch {one.torch} at base, {other.torch} at head: kernels differ by that too"

@@ -54,10 +54,19 @@ def outcomes(case: Case) -> tuple[Outcome, ...]:
 def _failed(case: Case) -> Outcome | None:
     if case.runs("head"):
         return None
-    base_runs = case.runs("base")
-    also = "base runs" if base_runs else f"neither does base: {does_not_run(case, 'base')}"
+    also = _base_beside(case)
     reason = f"{named(case.series)}: head does not run: {does_not_run(case, 'head')}; {also}"
-    return Outcome("failed", reason, base_runs)
+    return Outcome("failed", reason, case.runs("base"))
+
+
+def _base_beside(case: Case) -> str:
+    """What is known of base where head fails: of a head that did not build nothing was launched."""
+    if not case.runs("base"):
+        return f"neither does base: {does_not_run(case, 'base')}"
+    if case.tally.ran["base"]:
+        return "base runs"
+    built = case.run.arm("base", case.series.workload).build is not None
+    return "base builds" if built else "base was not launched"
 
 
 def _without_base(case: Case) -> Outcome | None:

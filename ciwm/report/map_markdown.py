@@ -40,7 +40,7 @@ def diff_section(diff: MapDiff, detail: Detail = RUNGS[0]) -> str:
         f"**Void**: {words(diff.void)}." if diff.void else "",
         _first(diff, lost),
         "\n".join(shown),
-        _folded(rest, detail),
+        _folded(rest, "more change" if shown else "change", detail),
         _warned(diff.warnings),
         f"Totals: {words(changed_totals(diff), 800)}.",
     ]
@@ -111,10 +111,10 @@ def _line(change: MapChange) -> str:
     return f"- {mark} {words(sentence(change))}"
 
 
-def _folded(lines: Iterable[str], detail: Detail) -> str:
+def _folded(lines: Iterable[str], what: str, detail: Detail) -> str:
     listed = list(lines)
     if not listed or not detail.items:
         return ""
     shown = listed[: detail.items]
     left = f"\n- … and {len(listed) - len(shown)} more" if len(listed) > len(shown) else ""
-    return folded(plural(len(listed), "more change"), "\n".join(shown) + left)
+    return folded(plural(len(listed), what), "\n".join(shown) + left)

@@ -140,13 +140,12 @@ def _supports(found: WorkloadMap, console: Console) -> None:
 
 
 def _queue(found: WorkloadMap, console: Console) -> None:
-    if not found.queue and not found.blocked:
-        return
     rows = [
         (str(entry.order), str(len(entry.kernels)), step_words(entry), _kernels(entry))
         for entry in found.queue
     ]
-    show_table("Kernels to write, in order", ("step", "new", "what", "kernels"), rows, console)
+    if rows:
+        show_table("Kernels to write, in order", ("step", "new", "what", "kernels"), rows, console)
     _list("Blocked", [f"{one.workload}: {one.reason}" for one in found.blocked], console)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from ciwm.bench.probes import compared, probe_all
 from ciwm.cli import run as ciwm
-from ciwm.errors import DeviceError
+from ciwm.errors import DeviceError, IncomparableError
 from ciwm.records import Accelerator, parse_record
 from ciwm.records.probe import Probes
 from ciwm.worker import probe as probe_worker
@@ -89,10 +89,13 @@ def test_a_cpu_without_torch_is_probed_for_copies_and_the_rest_is_said(
 
     expected = json.loads(text)
     expected["figures"][0]["median"] *= 1000
+    expected["figures"].append({**expected["figures"][0], "what": "launch"})
     (tmp_path / "expected.json").write_text(json.dumps(expected))
     asked = ["probe", "--python", python, "--expect", str(tmp_path / "expected.json")]
     assert ciwm(asked) == 1
-    assert "sick: copy is 0% of what" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "sick: copy is 0% of what" in told
+    assert f"sick: launch was not measured, and {tmp_path / 'expected.json'} has it" in told
 
 
 def test_the_interpreter_that_the_configuration_names_is_probed_with(
@@ -144,6 +147,20 @@ def test_what_was_expected_and_is_not_there_is_sick_and_of_another_machine_refus
     other = healthy.model_copy(update={"environment": cards("A10")})
     with pytest.raises(Exception, match="f is of A10, and this machine is H200"):
         compared(healthy, other, "f")
+
+
+def test_a_probe_without_torch_is_not_held_against_one_with_it(
+    tmp_path: Path, stop: threading.Event
+) -> None:
+    python = python_that_says(tmp_path, {"": 7e14})
+    bare = probe_all(python, cards("H200"), stop, lambda _line: None)
+    with_torch = bare.environment.model_copy(update={"torch": "2.13.0"})
+    healthy = bare.model_copy(update={"environment": with_torch})
+
+    with pytest.raises(IncomparableError, match="f was probed with torch, and this was without"):
+        compared(bare, healthy, "f")
+    with pytest.raises(IncomparableError, match="f was probed without torch, and this was with"):
+        compared(healthy, bare, "f")
 
 
 def test_a_probe_that_dies_is_an_error_that_names_the_card(

@@ -82,15 +82,19 @@ def counting(tally: Tally) -> Any:
 
 
 class Tally:
-    """What was counted; `used_bytes` are those of `parameters` (storages) that were read, once."""
+    """What was counted; `used_bytes` are those of `parameters` (storages) that were read, once.
 
-    def __init__(self, parameters: Set[Any]) -> None:
+    `largest_bytes` are what the largest operator holds beside what the model is made of (`own`).
+    """
+
+    def __init__(self, parameters: Set[Any], own: Set[Any]) -> None:
         self.flops = 0
         self.moved_bytes = 0
         self.used_bytes = 0
         self.largest_bytes = 0
         self.uncounted: Set[str] = set()
         self._parameters = set(parameters)
+        self._own = set(own)
 
     def count(self, op: Any, args: Any, kwargs: Any, result: Any) -> None:
         """Count one call."""
@@ -107,12 +111,17 @@ class Tally:
         else:
             self._use(given)
         self.moved_bytes += moved
-        self.largest_bytes = max(self.largest_bytes, moved)
+        self.largest_bytes = max(self.largest_bytes, self._beside_own(given + made))
         packet = getattr(op, "_overloadpacket", op)  # the registry's key
         if packet in flop_registry:
             self.flops += int(flop_registry[packet](*args, **kwargs, out_val=result))
         elif computes(str(op)):
             self.uncounted.add(str(op))
+
+    def _beside_own(self, tensors: List[Any]) -> int:
+        """Bytes of the memory they are in, each memory once: an operator may write in place."""
+        held = {storage_key(one): _held_bytes(one) for one in tensors}
+        return sum(each for key, each in held.items() if key not in self._own)
 
     def _use(self, given: List[Any]) -> None:
         for one in given:

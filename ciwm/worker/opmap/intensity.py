@@ -122,7 +122,8 @@ def _common(built: Built, tally: Tally, least: float) -> Dict[str, Any]:
 
 
 def _tally(built: Built) -> Tally:
-    return Tally({storage_key(one) for one in built.model.parameters()})
+    parameters = {storage_key(one) for one in built.model.parameters()}
+    return Tally(parameters, parameters | {storage_key(one) for one in built.model.buffers()})
 
 
 def _parameter_bytes(built: Built) -> int:

@@ -167,7 +167,7 @@ def _checked(made: Any, name: str) -> Built:
     missing = [key for key in ("model", "inputs") if key not in made]
     if missing or unknown:
         what = f"has no {missing[0]!r}" if missing else f"has an unknown key {unknown[0]!r}"
-        raise Problem("invalid", f"what {name} returned {what}; its keys are {', '.join(KEYS)}")
+        raise Problem("invalid", f"what {name} returned {what}; it may have {', '.join(KEYS)}")
     if not isinstance(made["model"], torch.nn.Module):
         kind = type(made["model"]).__name__
         raise Problem("invalid", f"the model that {name} returned is a {kind}, not an nn.Module")

@@ -59,7 +59,7 @@ def test_what_breaks_is_named_and_the_others_are_seen(found: dict[str, Observed]
         ("absent_data", "/no/such/weights.bin"),
         ("no_module", "no_such_framework"),
         ("not_a_mapping", "build returned int, not a mapping"),
-        ("unknown_key", "unknown key 'lose'; its keys are"),
+        ("unknown_key", "unknown key 'lose'; it may have model, inputs, loss,"),
     ],
 )
 def test_the_reason_is_one_line_that_says_what_is_wrong(

@@ -64,6 +64,8 @@ def test_a_product_of_matrices_is_counted_as_by_hand(seen: dict[str, Observed]) 
     moved = 4 * (64 * 32 + 16 * 64 + 16 * 32)
     assert (found["bytes_low"], found["bytes_high"]) == (moved, moved)
     assert found["params_bytes"] == 4 * 64 * 32
+    # the input and the output; the weight is a parameter, and no activation
+    assert found["activations_bytes"] == 4 * (16 * 64 + 16 * 32)
 
 
 def test_a_training_step_has_two_products_and_the_optimizers_state(
@@ -135,6 +137,7 @@ CALLS = {
     "distances": (torch.cdist, (32, 16), (32, 16)),
     "a solver": (torch.linalg.solve, (16, 16), (16, 2)),
     "softmax": (lambda x: x.softmax(-1), (16, 16)),
+    "in place": (lambda x: x.relu_(), (16, 16)),
     "upsampling": (
         lambda x: nn.functional.interpolate(x, scale_factor=2, mode="bilinear"), (1, 2, 4, 4)
     ),
@@ -176,6 +179,7 @@ OPERATORS = (
     "distances",
     "a solver",
     "softmax",
+    "in place",
     "upsampling",
     "a sparse product",
 )
@@ -193,6 +197,11 @@ def odd(bed: Bed) -> dict[str, Observed]:
             for what in NAMES
         ],
     )
+
+
+def test_what_is_written_in_place_is_in_one_memory(odd: dict[str, Observed]) -> None:
+    assert figures(odd["in place"])["activations_bytes"] == 4 * 16 * 16
+    assert figures(odd["softmax"])["activations_bytes"] == 2 * 4 * 16 * 16
 
 
 @pytest.mark.parametrize(

@@ -52,6 +52,29 @@ def test_equal_maps_have_no_changes() -> None:
     assert not diff.blocks
 
 
+def test_a_map_that_nothing_was_captured_for_is_not_told_to_differ_in_how_it_was_seen() -> None:
+    base = healthy()
+    swept = healthy()
+    swept = swept.model_copy(
+        update={"provenance": swept.provenance.model_copy(update={"capture": ""})}
+    )
+    other = swept.provenance.model_copy(update={"capture": "a device in Python"})
+    seen_otherwise = swept.model_copy(update={"provenance": other})
+
+    assert map_diff(base, swept, ALL).warnings == ()
+    assert map_diff(base, seen_otherwise, ALL).warnings == (
+        f"base was seen by the {base.provenance.capture}, head by the a device in Python",
+    )
+
+
+def test_a_fold_holds_more_changes_only_below_others_in_the_open() -> None:
+    one_less = healthy(ops=healthy().ops[:1], supports=healthy().supports[:1])
+    assert "<summary>1 change</summary>" in diff_section(map_diff(one_less, healthy(), ALL))
+    fallen = examples.support("aten::mm.out", "fallback", evidence="its row is a fallback")
+    worse = healthy(supports=(fallen, healthy().supports[1]))
+    assert "<summary>1 more change</summary>" in diff_section(map_diff(one_less, worse, ALL))
+
+
 def test_an_operator_that_fell_back_is_a_new_fallback_and_blocks() -> None:
     fallen = examples.support("aten::cumsum.out", "fallback", evidence="its row is a fallback")
     head = healthy(supports=(examples.support("aten::mm.out"), fallen))

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
 from ciwm.opmap.queue import Needs, entries, steps
-from ciwm.records.opmap import Proof, QueuedKernel, QueueEntry
+from ciwm.opmap.totals import totals
+from ciwm.records.opmap import Blocked, Proof, QueuedKernel, QueueEntry
+from ciwm.report.map_text import show_map
 from ciwm.report.map_words import is_proven, step_words
+from tests import map_examples as examples
 
 
 def needs(missing: dict[str, set[str]], **changes: dict[str, float]) -> Needs:
@@ -116,3 +121,14 @@ def test_a_workload_for_which_there_is_nothing_to_write_and_that_fails_is_told()
     failing = proof(passes=False, detail="tanh served only under torch.compile")
     step = step_of(failing).model_copy(update={"kernels": ()})
     assert "only under torch.compile" in step_words(step)
+
+
+def test_a_map_without_a_queue_shows_what_is_blocked_and_no_empty_table() -> None:
+    blocked = Blocked(workload="decode", op="", reason="census: ValueError: a shape")
+    found = examples.workload_map(queue=(), blocked=(blocked,))
+    console = Console(file=StringIO(), width=200)
+    show_map(found, totals(found), console)
+    assert isinstance(console.file, StringIO)
+    shown = console.file.getvalue()
+    assert "- decode: census: ValueError: a shape" in shown
+    assert "Kernels to write, in order" not in shown

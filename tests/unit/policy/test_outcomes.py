@@ -248,6 +248,20 @@ def test_a_waived_regression_is_neutral() -> None:
     assert conclusion(answered(["waived", "unchanged"])) == "neutral"
 
 
+def test_of_a_head_that_does_not_build_base_is_said_to_build_and_not_to_run() -> None:
+    run = RunBuilder().run()
+    base = run.base.model_copy(update={"build": build("base")})
+    head = run.head.model_copy(update={"build": build("head", ok=False)})
+    unlaunched = run.model_copy(update={"base": base, "head": head})
+    (found,) = decide(unlaunched, CONFIG).series
+    assert found.outcome == "failed"
+    assert found.reason.endswith("; base builds")
+
+    launched = same().run().model_copy(update={"base": base, "head": head})
+    (found,) = decide(launched, CONFIG).series
+    assert found.reason.endswith("; base runs")
+
+
 def test_a_run_without_any_series_fails() -> None:
     verdict = decide(RunBuilder(family=[]).run(), CONFIG)
     assert verdict.outcome == "fail"
