@@ -43,7 +43,10 @@ def shard_files(path: Path, label: str | None = None) -> ShardFiles:
             raise EnvironmentFailure(f"a shard is missing: {error.message}", LABEL_THEM) from error
         return ShardFiles(Part(name, None, error.message))
     if run is not None:
-        return ShardFiles(Part(run.plan.shard if label is None else label, run), report)
+        name = run.plan.shard if label is None else label
+        if not (run.plan.family or run.plan.gone):
+            return ShardFiles(Part(name, None, "its run planned no series"), report)
+        return ShardFiles(Part(name, run), report)
     return ShardFiles(Part(name or "", None, _why_no_run(report)), report)
 
 

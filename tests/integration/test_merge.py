@@ -147,6 +147,16 @@ def test_a_shard_that_cannot_be_read_is_missing(
     assert outcomes(tmp_path / "out" / "run", capsys)["decode/b1@a100"] == "missing"
 
 
+def test_a_shard_whose_run_planned_nothing_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = written(tmp_path / "h100", shard("h100", SAME))
+    empty = shard("a100", SLOWER, family=())
+    assert merge(tmp_path, str(other), str(written(tmp_path / "a100", empty))) == 4
+    assert "shard a100 is missing: its run planned no series" in capsys.readouterr().err
+    assert outcomes(tmp_path / "out" / "run", capsys)["decode/b1@a100"] == "missing"
+
+
 def test_a_device_that_drew_one_launch_order_twice_confirms_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
