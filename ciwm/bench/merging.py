@@ -135,12 +135,13 @@ def _refuse_nameless(parts: Sequence[Part]) -> None:
 def _refuse_twice(parts: Sequence[Part]) -> None:
     """One run under two labels would be another device's evidence too.
 
-    Its id does not tell: jobs that begin within a second have the same.
+    Its id alone does not tell: jobs that begin within a second have the same. Nor need all its
+    launches be there twice: one that was resumed has more than a copy kept from before.
     """
     known: list[tuple[Run, str]] = []
     for run, label in ((part.run, part.label) for part in parts if part.run is not None):
         for other, first in known:
-            if run.launches and (run.id, run.launches) == (other.id, other.launches):
+            if run.id == other.id and any(launch in other.launches for launch in run.launches):
                 raise UsageError(
                     f"{run.id} is given twice, as {first!r} and as {label!r}",
                     "each shard has a run of its own",

@@ -73,9 +73,12 @@ def outcomes(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
 def test_one_run_is_no_evidence_of_two_devices(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = written(tmp_path / "one", shard("", SAME))
-    assert merge(tmp_path, f"h100={path}", f"a100={path}") == 2
-    assert "is given twice, as 'h100' and as 'a100'" in capsys.readouterr().err
+    run = shard("", SAME)
+    path = written(tmp_path / "one", run)
+    before = run.model_copy(update={"launches": run.launches[:6], "complete": False})
+    for other in (path, written(tmp_path / "before it was resumed", before)):
+        assert merge(tmp_path, f"h100={path}", f"a100={other}") == 2
+        assert "is given twice, as 'h100' and as 'a100'" in capsys.readouterr().err
 
 
 def test_devices_are_told_apart_and_judged_together(
