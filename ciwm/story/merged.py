@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, get_args
 
 from ciwm import __version__
-from ciwm.errors import BUG
+from ciwm.errors import BUG, ENVIRONMENT
 from ciwm.records import SEVERITY, BumpReport
 from ciwm.records.bump import Stage, StageName
 from ciwm.story.ending import conclusion_of, exit_code_of
@@ -55,7 +55,8 @@ def merged_report(
     if not told:
         return None
     first = told[0][1]
-    stages = (*_stages(told), *_gate(verdict, failed), *missing_stages(shards))
+    missing = tuple(missing_stages(shards))
+    stages = (*_stages(told), *_gate(verdict, failed), *missing)
     builds = _builds((report for _, report in told), config.gate)
     sync, sync_base = _sync(report for _, report in told)
     map_diff = merged_map(told, config.gate.block_on)
@@ -71,7 +72,7 @@ def merged_report(
         over_budget=over or head_is_lost(packages),
         interrupted=any(stage.status == "interrupted" for stage in stages),
     )
-    ended = with_theirs(exit_code, told)
+    ended = ENVIRONMENT if missing else with_theirs(exit_code, told)
     # records that a job could not keep end it with 4, and say nothing of head: as with one job
     answered = ended if ended == BUG else exit_code
     return BumpReport(

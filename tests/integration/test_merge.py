@@ -413,7 +413,7 @@ def test_a_job_that_left_nothing_fails_the_whole(
     assert "shard a100 is missing" in capsys.readouterr().err
     report = read_record(tmp_path / "out" / "report.json", BumpReport)
     assert report.conclusion == "failure"
-    assert report.exit_code == 1  # its series are missing
+    assert report.exit_code == 4  # as the command, whatever is missing with it
     assert any("shard a100 is missing" in stage.message for stage in report.stages)
 
 
@@ -430,7 +430,7 @@ def test_runs_that_got_lost_on_the_way_are_missing_and_no_success(
     for label in labels:
         assert f"shard {label} is missing: its job measured, and " in errors
     report = read_record(tmp_path / "out" / "report.json", BumpReport)
-    assert report.conclusion == "failure"
+    assert (report.conclusion, report.exit_code) == ("failure", 4)
 
 
 def test_a_job_that_died_after_measuring_is_named_and_no_success(tmp_path: Path) -> None:
