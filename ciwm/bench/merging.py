@@ -133,20 +133,25 @@ def _refuse_nameless(parts: Sequence[Part]) -> None:
 
 
 def _refuse_twice(parts: Sequence[Part]) -> None:
-    """One run under two labels would be another device's evidence too.
-
-    Its id alone does not tell: jobs that begin within a second have the same. Nor need all its
-    launches be there twice: one that was resumed has more than a copy kept from before.
-    """
+    """One run under two labels would be another device's evidence too."""
     known: list[tuple[Run, str]] = []
     for run, label in ((part.run, part.label) for part in parts if part.run is not None):
         for other, first in known:
-            if run.id == other.id and any(launch in other.launches for launch in run.launches):
+            if _is_one(run, other):
                 raise UsageError(
                     f"{run.id} is given twice, as {first!r} and as {label!r}",
                     "each shard has a run of its own",
                 )
         known.append((run, label))
+
+
+def _is_one(run: Run, other: Run) -> bool:
+    """Whether both are one run, be it before and after it was resumed.
+
+    The id alone does not tell: jobs that begin within a second have the same.
+    """
+    alike = (run.id, run.plan.seed) == (other.id, other.plan.seed)
+    return alike and any(launch in other.launches for launch in run.launches)
 
 
 def _plan(parts: Sequence[Part], runs: Sequence[Run]) -> Plan:

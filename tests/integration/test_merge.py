@@ -431,6 +431,7 @@ def test_runs_that_got_lost_on_the_way_are_missing_and_no_success(
         assert f"shard {label} is missing: its job measured, and " in errors
     report = read_record(tmp_path / "out" / "report.json", BumpReport)
     assert (report.conclusion, report.exit_code) == ("failure", 4)
+    assert report.headline.lower().count("the benchmark failed") == 1
 
 
 def test_a_job_that_died_after_measuring_is_named_and_no_success(tmp_path: Path) -> None:
