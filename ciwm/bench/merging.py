@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ciwm.records import Launch, Samples
 
 SHARDS_LIMIT = 64
+LABEL_THEM = "label the shards (LABEL=RUN), and the others are merged without it"
 
 
 @dataclass(frozen=True)
@@ -45,8 +46,9 @@ def with_absent(parts: Sequence[Part], expected: Sequence[str] = ()) -> tuple[Pa
 def merged(parts: Sequence[Part]) -> Run:
     """All partial runs as one; its family is that of all shards together.
 
-    Raises EnvironmentFailure where there is no run at all, UsageError where they are not of the
-    same revisions, or where two hold the same series under one label.
+    Raises EnvironmentFailure where there is no run at all, or none of a shard without a label,
+    UsageError where they are not of the same revisions, or where two hold the same series under
+    one label.
     """
     runs = [part.run for part in parts if part.run is not None]
     if not runs:
@@ -103,6 +105,7 @@ def _refuse(parts: Sequence[Part], runs: Sequence[Run]) -> None:
                     f"{side} is {here.sha[:12]} in {runs[0].id} and {there.sha[:12]} in {run.id}",
                     "shards of one matrix measure the same revisions",
                 )
+    _refuse_nameless(parts)
     _refuse_twice(parts)
     counts: dict[tuple[str, str], str] = {}
     for part in parts:
@@ -116,20 +119,39 @@ def _refuse(parts: Sequence[Part], runs: Sequence[Run]) -> None:
             counts[key] = part.label
 
 
-def _refuse_twice(parts: Sequence[Part]) -> None:
-    """One run under two labels would be another device's evidence too.
+def _refuse_nameless(parts: Sequence[Part]) -> None:
+    """What a shard without a run was to measure is missed under its label, its alone."""
+    labels = [part.label for part in parts]
+    for part in (part for part in parts if part.run is None):
+        if not part.label:
+            raise EnvironmentFailure(f"a shard is missing: {part.missing}", LABEL_THEM)
+        if labels.count(part.label) > 1:
+            raise UsageError(
+                f"shard {part.label} is given twice, and is missing once: {part.missing}",
+                "name each shard once",
+            )
 
-    Its id does not tell: jobs that begin within a second have the same.
-    """
+
+def _refuse_twice(parts: Sequence[Part]) -> None:
+    """One run under two labels would be another device's evidence too."""
     known: list[tuple[Run, str]] = []
     for run, label in ((part.run, part.label) for part in parts if part.run is not None):
         for other, first in known:
-            if run.launches and (run.id, run.launches) == (other.id, other.launches):
+            if _is_one(run, other):
                 raise UsageError(
                     f"{run.id} is given twice, as {first!r} and as {label!r}",
                     "each shard has a run of its own",
                 )
         known.append((run, label))
+
+
+def _is_one(run: Run, other: Run) -> bool:
+    """Whether both are one run, be it before and after it was resumed.
+
+    The id alone does not tell: jobs that begin within a second have the same.
+    """
+    alike = (run.id, run.plan.seed) == (other.id, other.plan.seed)
+    return alike and any(launch in other.launches for launch in run.launches)
 
 
 def _plan(parts: Sequence[Part], runs: Sequence[Run]) -> Plan:

@@ -19,14 +19,12 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pydantic import ValidationError
-
 from ciwm.bench.saved_request import Asked, SavedFactorial, SavedRequest
 from ciwm.errors import CiwmError, LaunchError, UsageError
 from ciwm.launch.files import make_folder, write_atomically
 from ciwm.launch.flock import Flock
 from ciwm.launch.worker_process import RESULT, lost_launch
-from ciwm.records import FactorialRun, Launch, Plan, Run, read_record
+from ciwm.records import FactorialRun, Launch, Plan, Run, read_part, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,11 +65,7 @@ class RunDirectory:
 
     def plan(self) -> Plan:
         """The frozen plan; raises UsageError."""
-        path = self.path / PLAN
-        try:
-            return Plan.model_validate_json(path.read_bytes())
-        except (OSError, ValidationError) as error:
-            raise UsageError(f"cannot read {path}: {error}") from error
+        return read_part(self.path / PLAN, Plan)
 
     def launches(self) -> tuple[Launch, ...]:
         """All launches so far in order; those nobody saw end are written down as lost.
@@ -94,10 +88,7 @@ class RunDirectory:
         result = folder / RESULT
         if not result.is_file():
             return lost_launch(folder)
-        try:
-            return Launch.model_validate_json(result.read_bytes())
-        except (OSError, ValidationError) as error:
-            raise UsageError(f"cannot read {result}: {error}") from error
+        return read_part(result, Launch)
 
     def write_run(self, run: Run) -> None:
         """Replace run.json."""

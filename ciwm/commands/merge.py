@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from ciwm.config import Config
     from ciwm.records import BuildRecord, BumpReport, Run, Verdict
-    from ciwm.story.merged import ShardFiles
+    from ciwm.story.shards import ShardFiles
 
 _LOG_WIDTH = 120
 _LABELLED = re.compile(r"([A-Za-z0-9][A-Za-z0-9._-]{0,50})=(.+)", re.DOTALL)
@@ -74,15 +74,17 @@ def command(
     of each other (`--shards`), each was measured for the whole family.
 
     Writes run/run.json, and where the shards left reports report.json, into the folder of --out.
-    A shard that is missing is named and ends it with 4, after the others were merged: its series
-    are missing. Else it ends as `ciwm ci` does: 1 regressed, missing or failed, or a loss in the
-    workload map of a shard, or a shard whose image of head is lost; 3 and 5 doubt, when the
-    configuration says so.
+    A shard that is missing, or whose run is lost, is named and ends it with 4, after the others
+    were merged: its series are missing. One without a report where others have one is warned of.
+    Else it ends as `ciwm ci` does: 1 regressed, missing or failed, or a loss in the workload map
+    of a shard, or a shard whose image of head is lost; 3 and 5 doubt, when the configuration says
+    so.
     """
     from ciwm.bench.merging import merged  # noqa: PLC0415
     from ciwm.bench.run_file import read_run  # noqa: PLC0415
     from ciwm.commands.ci import folder_for  # noqa: PLC0415
     from ciwm.config import find_config, read_config  # noqa: PLC0415
+    from ciwm.story.shards import refuse_unlike  # noqa: PLC0415
 
     files = _with_absent(_files(runs, folder), shards)
     config = read_config(config_file) if config_file else find_config(Path())
@@ -91,6 +93,7 @@ def command(
     told = any(one.report is not None for one in files)
     measured = any(one.part.run is not None for one in files)
     run = merged([one.part for one in files]) if measured or not told else None
+    refuse_unlike(files)
     report, code = _judged(files, run, config, first)
     _save(directory, run, report)
     for line in _named(files):
@@ -106,7 +109,7 @@ def _with_absent(files: Sequence[ShardFiles], shards: str | None) -> list[ShardF
     """The shards that left something, and those of the matrix that did not."""
     from ciwm.bench.merging import with_absent  # noqa: PLC0415
     from ciwm.bench.place import names_of  # noqa: PLC0415
-    from ciwm.story.merged import ShardFiles  # noqa: PLC0415
+    from ciwm.story.shards import ShardFiles  # noqa: PLC0415
 
     every = with_absent([one.part for one in files], names_of(shards))
     return [*files, *(ShardFiles(part) for part in every[len(files) :])]
@@ -114,7 +117,7 @@ def _with_absent(files: Sequence[ShardFiles], shards: str | None) -> list[ShardF
 
 def _named(files: Sequence[ShardFiles]) -> list[str]:
     """What is missing, a line each."""
-    from ciwm.story.merged import missing_stages  # noqa: PLC0415
+    from ciwm.story.shards import missing_stages  # noqa: PLC0415
 
     return [stage.message for stage in missing_stages(files)]
 
@@ -122,7 +125,7 @@ def _named(files: Sequence[ShardFiles]) -> list[str]:
 def _files(runs: Sequence[str], folder: Path | None) -> list[ShardFiles]:
     """What the shards left; raises EnvironmentFailure where there is nothing."""
     from ciwm.errors import EnvironmentFailure  # noqa: PLC0415
-    from ciwm.story.merged import shard_files  # noqa: PLC0415
+    from ciwm.story.shards import shard_files  # noqa: PLC0415
 
     if bool(runs) == (folder is not None):
         raise click.UsageError("name runs, or the folder of all of them by --from")
@@ -141,7 +144,7 @@ def _files(runs: Sequence[str], folder: Path | None) -> list[ShardFiles]:
 
 
 def _file(text: str) -> ShardFiles:
-    from ciwm.story.merged import shard_files  # noqa: PLC0415
+    from ciwm.story.shards import shard_files  # noqa: PLC0415
 
     labelled = None if Path(text).exists() else _LABELLED.fullmatch(text)
     if labelled is None:
@@ -183,7 +186,7 @@ def _verdict(
 
     from ciwm.policy import Waivers, decide, of_all_builds  # noqa: PLC0415
     from ciwm.report.verdict_text import show_verdict  # noqa: PLC0415
-    from ciwm.story.merged import refuse_unconfirmed  # noqa: PLC0415
+    from ciwm.story.shards import refuse_unconfirmed  # noqa: PLC0415
     from ciwm.waivers import find_waivers  # noqa: PLC0415
 
     waivers = Waivers(find_waivers(Path()), datetime.now(timezone.utc).date())

@@ -42,12 +42,29 @@ def refuse_unlike(run: Run, second: Run) -> None:
     if run.plan.order in APART or second.plan.order in APART:
         raise UsageError("sides that were measured apart are no evidence, and confirm nothing")
     _refuse_one_order(run.plan, second.plan)
+    _refuse_unplanned(run.plan, second.plan)
     for series in second.plan.family:
         first = next((one for one in run.plan.family if one.key == series.key), series)
         if (first.unit, first.better) != (series.unit, series.better):
             raise UsageError(
                 f"{series.series} {series.metric} is in {first.unit} ({first.better} is better) "
                 f"here and in {series.unit} ({series.better}) in the second run"
+            )
+
+
+def _refuse_unplanned(first: Plan, second: Plan) -> None:
+    """Raise UsageError where the second run has series that the first did not: nobody judges them.
+
+    So it is where it belongs to a whole matrix, and the first is of one device.
+    """
+    known = {series.key for series in (*first.family, *first.gone)}
+    for series in (*second.family, *second.gone):
+        if series.key not in known:
+            raise UsageError(
+                f"the first run did not plan {plain(series.series)} {series.metric}, which is in "
+                "the second: it would not be judged",
+                "name the first run of the same workloads on the same devices: a merged run for "
+                "one of a matrix",
             )
 
 

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ciwm.records.base import Record, RecordFile, parse_record, read_record
+    from ciwm.records.base import Record, RecordFile, parse_record, read_part, read_record
     from ciwm.records.build import BuildRecord, Revision
     from ciwm.records.bump import BumpReport, Stage
     from ciwm.records.calibration import Calibration, SeriesCalibration, WayOut
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     )
 
 _MODULES = {
-    "base": ("Record", "RecordFile", "parse_record", "read_record"),
+    "base": ("Record", "RecordFile", "parse_record", "read_part", "read_record"),
     "build": ("BuildRecord", "Revision"),
     "bump": ("BumpReport", "Stage"),
     "calibration": ("Calibration", "SeriesCalibration", "WayOut"),
@@ -98,6 +98,7 @@ __all__ = [
     "WayOut",
     "WorkloadMap",
     "parse_record",
+    "read_part",
     "read_record",
 ]
 

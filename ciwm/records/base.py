@@ -44,18 +44,29 @@ class RecordFile(Record):
         return data
 
 
+RecordT = TypeVar("RecordT", bound=Record)
 FileT = TypeVar("FileT", bound=RecordFile)
 
 
 def read_record(path: Path, kind: type[FileT]) -> FileT:
     """The record in a file; raises UsageError when it cannot be read, is newer, or is malformed."""
+    return parse_record(_text(path), kind, source=str(path))
+
+
+def read_part(path: Path, kind: type[RecordT]) -> RecordT:
+    """A record that has no version of its own, kept beside one that has; raises UsageError."""
+    text = _text(path)
+    _json_object(text, kind.__name__, str(path))
+    return _valid(text, kind, str(path))
+
+
+def _text(path: Path) -> str:
     try:
-        text = path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except OSError as error:
         raise UsageError(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise UsageError(f"cannot read {path}: it is not UTF-8: {error}") from error
-    return parse_record(text, kind, source=str(path))
 
 
 def parse_record(text: str, kind: type[FileT], source: str) -> FileT:
@@ -66,11 +77,13 @@ def parse_record(text: str, kind: type[FileT], source: str) -> FileT:
     data = _json_object(text, kind.__name__, source)
     _check_version(data, kind, source)
     current = kind.upgrade(data)
+    return _valid(text if current is data else json.dumps(current), kind, source)
+
+
+def _valid(text: str, kind: type[RecordT], source: str) -> RecordT:
     try:
         # strict, by way of JSON: lists become tuples and text becomes dates, and nothing else
-        return kind.model_validate_json(
-            text if current is data else json.dumps(current), strict=True
-        )
+        return kind.model_validate_json(text, strict=True)
     except ValidationError as error:
         raise UsageError(
             f"{source} is not a valid {kind.__name__} record: {_first(error)}"

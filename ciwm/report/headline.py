@@ -146,7 +146,7 @@ def _stopped(stages: Sequence[Stage], sync: SyncReport | None = None) -> str:
     """
     words = {"failed": "failed", "interrupted": "was interrupted"}
     over = sync is not None and sync.gate is not None and not sync.gate.ok
-    return ", ".join(
+    said = (
         "the cost of syncing is over its budget"
         if over and (stage.name, stage.status) == ("sync", "failed")
         else f"{stage_words(stage.name)} {words[stage.status]}{_why(stage)}"
@@ -154,6 +154,7 @@ def _stopped(stages: Sequence[Stage], sync: SyncReport | None = None) -> str:
         if stage.status in words
         and (stage.name, stage.status) not in (("build", "failed"), ("store", "failed"))
     )
+    return ", ".join(dict.fromkeys(said))  # of a matrix several shards may be missing
 
 
 def _why(stage: Stage) -> str:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, get_args
 
 from ciwm import __version__
-from ciwm.bench.merging import Part
-from ciwm.errors import BUG, CiwmError, EnvironmentFailure, UsageError
-from ciwm.records import SEVERITY, BumpReport, Run, read_record
+from ciwm.errors import BUG, ENVIRONMENT
+from ciwm.records import SEVERITY, BumpReport
 from ciwm.records.bump import Stage, StageName
 from ciwm.story.ending import conclusion_of, exit_code_of
 from ciwm.story.merged_besides import (
@@ -22,66 +20,21 @@ from ciwm.story.merged_besides import (
 )
 from ciwm.story.merged_map import merged_map
 from ciwm.story.packaging import head_is_lost
+from ciwm.story.shards import missing_stages, unreported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from pathlib import Path
 
     from ciwm.config import Config, GateConfig
-    from ciwm.records import BuildRecord, SyncReport, Verdict
+    from ciwm.errors import CiwmError
+    from ciwm.records import BuildRecord, Run, SyncReport, Verdict
     from ciwm.records.bump import StageStatus
+    from ciwm.story.shards import ShardFiles
 
-PREFIX = "shard-"  # of an artifact, and of the folder it is unpacked to
 _ORDER: tuple[StageName, ...] = get_args(StageName)
 _WORST: tuple[StageStatus, ...] = ("failed", "interrupted", "done", "skipped")
 # what the jobs of one workflow run have in common
 _OF_ALL = ("repository", "base", "head", "pull_request", "check_sha", "run_url")
-_RUNS = ("run.json", "run/run.json")  # in the folders of `ciwm bench` and of `ciwm ci`
-
-
-@dataclass(frozen=True)
-class ShardFiles:
-    """What one job of the matrix left: its run, its report, or why there is none."""
-
-    part: Part
-    report: BumpReport | None = None
-
-
-def shard_files(path: Path, label: str | None = None) -> ShardFiles:
-    """The files of a shard at a path: a run record, or the folder of a bench or of a CI job.
-
-    Its label is the one given, else that of its run, else by its folder's name (`shard-LABEL`).
-    What cannot be read makes it a missing one; raises EnvironmentFailure where it has no label.
-    """
-    by_folder = path.name.removeprefix(PREFIX) if path.name.startswith(PREFIX) else None
-    name = label if label is not None else by_folder
-    try:
-        run, report = _read(path)
-    except CiwmError as error:
-        if name is None:
-            raise EnvironmentFailure(
-                f"a shard is missing: {error.message}",
-                "label the shards (LABEL=RUN), and the others are merged without it",
-            ) from error
-        return ShardFiles(Part(name, None, error.message))
-    if run is not None:
-        return ShardFiles(Part(run.plan.shard if label is None else label, run), report)
-    stages = report.stages if report is not None else ()
-    why = next((stage.message for stage in stages if stage.status == "failed"), "")
-    return ShardFiles(Part(name or "", None, why or "its job measured nothing"), report)
-
-
-def _read(path: Path) -> tuple[Run | None, BumpReport | None]:
-    if not path.exists():
-        raise UsageError(f"there is no {path}")
-    if not path.is_dir():
-        return read_record(path, Run), None
-    file = next((path / name for name in _RUNS if (path / name).is_file()), None)
-    told = path / "report.json"
-    report = read_record(told, BumpReport) if told.is_file() else None
-    if file is None and report is None:
-        raise UsageError(f"{path} holds neither run.json nor report.json")
-    return read_record(file, Run) if file is not None else None, report
 
 
 def merged_report(
@@ -102,11 +55,13 @@ def merged_report(
     if not told:
         return None
     first = told[0][1]
-    stages = (*_stages(told), *_gate(verdict, failed), *missing_stages(shards))
+    missing = tuple(missing_stages(shards))
+    stages = (*_stages(told), *_gate(verdict, failed), *missing)
     builds = _builds((report for _, report in told), config.gate)
     sync, sync_base = _sync(report for _, report in told)
     map_diff = merged_map(told, config.gate.block_on)
-    packages, coverage, warnings = merged_packages(told), merged_coverage(told), warned(told)
+    packages, coverage = merged_packages(told), merged_coverage(told)
+    warnings = (*warned(told), *unreported(shards))
     over = config.sync.block and sync is not None and not _within_budget(sync)
     exit_code = exit_code_of(
         stages,
@@ -117,7 +72,7 @@ def merged_report(
         over_budget=over or head_is_lost(packages),
         interrupted=any(stage.status == "interrupted" for stage in stages),
     )
-    ended = with_theirs(exit_code, told)
+    ended = ENVIRONMENT if missing else with_theirs(exit_code, told)
     # records that a job could not keep end it with 4, and say nothing of head: as with one job
     answered = ended if ended == BUG else exit_code
     return BumpReport(
@@ -176,33 +131,12 @@ def _gate(verdict: Verdict | None, failed: CiwmError | None) -> Iterator[Stage]:
         yield Stage(name="gate", status="done", duration_s=0)
 
 
-def refuse_unconfirmed(shards: Sequence[ShardFiles]) -> None:
-    """Raise UsageError where a job confirmed an earlier run: alone, its own proves less."""
-    for shard in shards:
-        run, verdict = shard.part.run, shard.report.verdict if shard.report is not None else None
-        if run is not None and verdict is not None and verdict.run != run.id:
-            named = f"shard {shard.part.label}" if shard.part.label else "a shard"
-            raise UsageError(
-                f"{named} confirms the run {verdict.run} of an earlier job, which is not given",
-                "name the merged run of the earlier jobs: ciwm merge --confirms RUN",
-            )
-
-
 def _said(messages: list[tuple[str, str]], *, alone: bool) -> str:
     """Messages with the labels of the jobs that say so; one that all say, without."""
     texts = list(dict.fromkeys(text for text, _ in messages))
     if len(texts) == 1 and (alone or len(messages) > 1):
         return texts[0]
     return "; ".join(f"{label}: {text}" if label else text for text, label in messages)
-
-
-def missing_stages(shards: Sequence[ShardFiles]) -> Iterator[Stage]:
-    """A shard without a run, where others have one; or without so much as a report."""
-    some_run = any(shard.part.run is not None for shard in shards)
-    for shard in shards:
-        if shard.part.run is None and (some_run or shard.report is None):
-            message = f"shard {shard.part.label} is missing: {shard.part.missing}"
-            yield Stage(name="bench", status="failed", duration_s=0, message=message)
 
 
 def _builds(reports: Iterable[BumpReport], gate: GateConfig) -> tuple[BuildRecord, ...]:

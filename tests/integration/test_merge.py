@@ -16,7 +16,7 @@ from ciwm.records.closing import Closing
 from ciwm.records.sync_gate import SyncGate
 from tests.map_examples import map_change, map_diff
 from tests.records_examples import bump, stages, sync
-from tests.runs import RunBuilder, build, series
+from tests.runs import REVISIONS, RunBuilder, build, series
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,9 +73,12 @@ def outcomes(path: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
 def test_one_run_is_no_evidence_of_two_devices(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = written(tmp_path / "one", shard("", SAME))
-    assert merge(tmp_path, f"h100={path}", f"a100={path}") == 2
-    assert "is given twice, as 'h100' and as 'a100'" in capsys.readouterr().err
+    run = shard("", SAME)
+    path = written(tmp_path / "one", run)
+    before = run.model_copy(update={"launches": run.launches[:6], "complete": False})
+    for other in (path, written(tmp_path / "before it was resumed", before)):
+        assert merge(tmp_path, f"h100={path}", f"a100={other}") == 2
+        assert "is given twice, as 'h100' and as 'a100'" in capsys.readouterr().err
 
 
 def test_devices_are_told_apart_and_judged_together(
@@ -144,6 +147,16 @@ def test_a_shard_that_cannot_be_read_is_missing(
     told = capsys.readouterr().err
     assert "error: shard a100 is missing: " in told
     assert "is not JSON" in told
+    assert outcomes(tmp_path / "out" / "run", capsys)["decode/b1@a100"] == "missing"
+
+
+def test_a_shard_whose_run_planned_nothing_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = written(tmp_path / "h100", shard("h100", SAME))
+    empty = shard("a100", SLOWER, family=())
+    assert merge(tmp_path, str(other), str(written(tmp_path / "a100", empty))) == 4
+    assert "shard a100 is missing: its run planned no series" in capsys.readouterr().err
     assert outcomes(tmp_path / "out" / "run", capsys)["decode/b1@a100"] == "missing"
 
 
@@ -220,6 +233,25 @@ def test_runs_that_do_not_belong_together_are_one_clear_line(
 
 
 @pytest.mark.parametrize(
+    ("shards", "code", "said"),
+    [
+        (["x=nowhere", "x={run}"], 2, "shard x is given twice, and is missing once: there is no"),
+        (["x=nowhere", "x=nowhere", "y={run}"], 2, "shard x is given twice, and is missing once"),
+        (["{failed}", "{run}"], 4, "a shard is missing: its job measured nothing"),
+    ],
+)
+def test_a_missing_shard_needs_a_label_of_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], shards: list[str], code: int, said: str
+) -> None:
+    paths = {
+        "run": written(tmp_path / "1", shard("", SAME)),
+        "failed": written(tmp_path / "2", None, told("", None)),
+    }
+    assert merge(tmp_path, *(one.format(**paths) for one in shards)) == code
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
         ([], 2, "name runs, or the folder of all of them"),
@@ -245,7 +277,7 @@ def told(label: str, run: Run | None, **changes: Any) -> BumpReport:
     """The report of a job whose gate is not yet the whole's."""
     given = {"sync": None, "verdict": None, "stages": stages()[2:], "conclusion": "success"}
     facts = {"builds": (build("base"), build("head")), "exit_code": 0, "run_summary": label}
-    report = bump(**{**given, **facts, **changes})
+    report = bump(**{**given, **facts, **REVISIONS, **changes})
     return report if run is not None else report.model_copy(update={"run_file": None})
 
 
@@ -381,8 +413,54 @@ def test_a_job_that_left_nothing_fails_the_whole(
     assert "shard a100 is missing" in capsys.readouterr().err
     report = read_record(tmp_path / "out" / "report.json", BumpReport)
     assert report.conclusion == "failure"
-    assert report.exit_code == 1  # its series are missing
+    assert report.exit_code == 4  # as the command, whatever is missing with it
     assert any("shard a100 is missing" in stage.message for stage in report.stages)
+
+
+@pytest.mark.parametrize("labels", [LABELS, LABELS[:1]])
+def test_runs_that_got_lost_on_the_way_are_missing_and_no_success(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], labels: tuple[str, ...]
+) -> None:
+    artifacts = tmp_path / "artifacts"
+    for seed, label in enumerate(LABELS):
+        run = shard(label, SLOWER, seed)
+        written(artifacts / f"shard-{label}", None if label in labels else run, told(label, run))
+    assert merge(tmp_path, "--from", str(artifacts)) == 4
+    errors = capsys.readouterr().err
+    for label in labels:
+        assert f"shard {label} is missing: its job measured, and " in errors
+    report = read_record(tmp_path / "out" / "report.json", BumpReport)
+    assert (report.conclusion, report.exit_code) == ("failure", 4)
+    assert report.headline.lower().count("the benchmark failed") == 1
+
+
+def test_a_job_that_died_after_measuring_is_named_and_no_success(tmp_path: Path) -> None:
+    artifacts = tmp_path / "artifacts"
+    for seed, label in enumerate(LABELS):
+        run = shard(label, SAME, seed)
+        report = told(label, run) if label == "h100" else None
+        written(artifacts / f"shard-{label}", run, report)
+    assert merge(tmp_path, "--from", str(artifacts)) == 0
+    report = read_record(tmp_path / "out" / "report.json", BumpReport)
+    assert any("shard a100 left a run and no report" in line for line in report.warnings)
+    assert report.conclusion == "neutral"
+
+
+@pytest.mark.parametrize("measured", [True, False])
+def test_reports_of_two_revisions_are_not_merged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, measured: bool
+) -> None:
+    other = REVISIONS["head"].model_copy(update={"sha": "c" * 40})
+    run = shard("h100", SAME) if measured else None
+    paths = [
+        written(tmp_path / "h100", run, told("h100", run)),
+        written(tmp_path / "a100", None, told("a100", None, head=other)),
+    ]
+    named = [f"{path.name}={path}" for path in paths]
+    assert merge(tmp_path, *named) == 2
+    said = "head is bbbbbbbbbbbb in one shard and cccccccccccc in shard a100"
+    assert said in capsys.readouterr().err
+    assert not (tmp_path / "out" / "report.json").exists()
 
 
 def test_jobs_of_a_repository_without_workloads_have_a_report_too(tmp_path: Path) -> None:

@@ -210,13 +210,16 @@ def test_another_host_is_incomparable(fork: Fork, stopped: Run) -> None:
     assert caught.value.exit_code == 5
 
 
-@pytest.mark.parametrize("damage", ["request.json", "plan.json"])
-def test_a_damaged_file_is_named(fork: Fork, stopped: Run, damage: str) -> None:
+@pytest.mark.parametrize("damage", ["request.json", "plan.json", "launches/*/result.json"])
+def test_a_damaged_file_is_named_in_one_line(fork: Fork, stopped: Run, damage: str) -> None:
     assert stopped
-    (fork.runs / "run" / damage).write_text('{"half')
+    path = next((fork.runs / "run").glob(damage))
+    path.write_text('{"half')
 
-    with pytest.raises(UsageError, match=damage):
+    with pytest.raises(UsageError) as caught:
         resumed(fork)
+    assert caught.value.message.startswith(f"{path} is not JSON: ")
+    assert "\n" not in caught.value.message
 
 
 def test_a_folder_without_a_run_is_refused(fork: Fork) -> None:

@@ -134,7 +134,7 @@ def test_a_void_second_run_confirms_nothing() -> None:
 
 
 def test_a_series_that_the_second_run_lacks_is_not_confirmed() -> None:
-    found = only(measured(0.06), CONFIRM, second(0.06, metric="other"))
+    found = only(measured(0.06), CONFIRM, unlike(plan={"family": ()}, launches=()))
     assert found.reason.startswith("not confirmed: the second run did not plan it")
 
 
@@ -157,6 +157,8 @@ def unlike(**changes: Any) -> Run:
         ({"plan": {"seed": 20}}, "the same launch order"),
         ({"plan": {"order": "apart"}}, "measured apart"),
         ({"plan": {"family": (series(unit="ms"),)}}, "is in s .* and in ms"),
+        ({"plan": {"family": (series(), series("decode/b1@h100"))}}, "did not plan decode/b1@h100"),
+        ({"plan": {"gone": (series("prefill"),)}}, "did not plan prefill"),
         (
             {"head": second(0).head.model_copy(update={"revision": second(0).base.revision})},
             "another head",
