@@ -10,7 +10,7 @@ from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
 from ciwm.records.closing import Closing
 from ciwm.records.coverage import Coverage
-from ciwm.records.environment import Environment
+from ciwm.records.environment import Environment, ShardEnvironment
 from ciwm.records.opmap_diff import MapDiff
 from ciwm.records.package import PackageRecord
 from ciwm.records.sync import SyncReport
@@ -40,7 +40,8 @@ class BumpReport(RecordFile):
     `sync` is the sync cost at head (what is left after the bump), `sync_base` the one at base
     (what the bump pays for). `trust` is set by a trusted job that posts an untrusted one's report.
     `closing` are waivers of the base that should go. With `warnings` it is no success. Where the
-    shards of a matrix found different coverage, `coverage` is None and `coverage_by_shard` has it.
+    shards of a matrix found different coverage, `coverage` is None and `coverage_by_shard` has it;
+    so it is with the `environment` of shards on different machines.
     """
 
     generated_at: AwareDatetime
@@ -57,6 +58,7 @@ class BumpReport(RecordFile):
     builds: tuple[BuildRecord, ...] = ()
     packages: tuple[PackageRecord, ...] = ()
     environment: Environment | None = None
+    environment_by_shard: tuple[ShardEnvironment, ...] = ()
     run_file: str | None = None
     run_summary: str | None = None
     verdict: Verdict | None = None

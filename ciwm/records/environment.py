@@ -110,3 +110,10 @@ def _differences(
         for key in sorted(base.keys() | head.keys())
         if base.get(key) != head.get(key)
     )
+
+
+class ShardEnvironment(Record):
+    """A machine, and the labels of the shards of a matrix that ran on it."""
+
+    shard: str
+    environment: Environment

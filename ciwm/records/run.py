@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, Field
 
 from ciwm.records.base import Record, RecordFile
 from ciwm.records.build import BuildRecord, Revision
-from ciwm.records.environment import Environment
+from ciwm.records.environment import Environment, ShardEnvironment
 from ciwm.records.labels import labelled, unlabelled
 from ciwm.records.ranks import (
     CollectiveSeries,
@@ -186,3 +186,15 @@ class Run(RecordFile):
         shard = self.plan.shard_of(workload) if workload else None
         own = None if shard is None else shard.base if side == "base" else shard.head
         return own or (self.base if side == "base" else self.head)
+
+    def machines(self) -> tuple[ShardEnvironment, ...]:
+        """Each machine, by fingerprint, that shards of a merged run ran on; else its only one."""
+        heads = {shard.label: shard.head for shard in self.plan.shards if shard.head is not None}
+        found: dict[str, tuple[list[str], Environment]] = {}
+        for label, arm in (heads or {"": self.head}).items():
+            known = found.setdefault(arm.environment.fingerprint, ([], arm.environment))
+            known[0].append(label)
+        return tuple(
+            ShardEnvironment(shard=", ".join(filter(None, labels)), environment=environment)
+            for labels, environment in found.values()
+        )

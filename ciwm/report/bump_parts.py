@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _LOG_LINE_LIMIT = 400
 _STAGES = 12  # twice what there are; more come from no ciwm
 _BUILDS = 4
+_MACHINES = 8
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./=+-]{0,199}")
 _SAFE_URL = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:/[A-Za-z0-9._~%-]*)*")
 
@@ -90,7 +91,7 @@ def details_part(report: BumpReport) -> str:
         _compared(report),
         _built(report),
         f"Measured: {words(report.run_summary)}." if report.run_summary else "",
-        _machine(report.environment) if report.environment else "",
+        *_machines(report),
         *(_method(report.verdict) if report.verdict else []),
         _times(report),
     ]
@@ -131,6 +132,17 @@ def _built(report: BumpReport) -> str:
     return f"Builds: {', '.join(told)}." if told else ""
 
 
+def _machines(report: BumpReport) -> list[str]:
+    told = [
+        f"Machine of {name(one.shard)}: {_machine(one.environment)}"
+        for one in report.environment_by_shard[:_MACHINES]
+    ]
+    more = len(report.environment_by_shard) - len(told)
+    if more:
+        told.append(f"… and {plural(more, 'more machine')}.")
+    return [f"Machine: {_machine(report.environment)}", *told] if report.environment else told
+
+
 def _machine(environment: Environment) -> str:
     cards: dict[str, int] = {}
     for card in environment.accelerators:
@@ -142,7 +154,7 @@ def _machine(environment: Environment) -> str:
     ]
     if environment.torch:
         parts.append(f"torch {words(environment.torch, 40)}")
-    return f"Machine: {', '.join(parts)}; fingerprint {name(environment.fingerprint)}."
+    return f"{', '.join(parts)}; fingerprint {name(environment.fingerprint)}."
 
 
 def _method(verdict: Verdict) -> list[str]:

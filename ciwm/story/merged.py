@@ -20,7 +20,7 @@ from ciwm.story.merged_besides import (
 )
 from ciwm.story.merged_map import merged_map
 from ciwm.story.packaging import head_is_lost
-from ciwm.story.shards import missing_stages, unreported
+from ciwm.story.shards import environments, missing_stages, unreported
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -84,7 +84,7 @@ def merged_report(
         sync_base=sync_base,
         builds=builds,
         packages=packages,
-        environment=run.head.environment if run else first.environment,
+        **(environments(run) if run else {"environment": first.environment}),
         run_file="run/run.json" if run else None,
         run_summary=run.stopped_because if run else None,
         verdict=verdict,

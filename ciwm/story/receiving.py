@@ -13,6 +13,7 @@ from ciwm.policy.map_gate import judged_map
 from ciwm.records.bump import BumpReport, Stage
 from ciwm.story.ending import conclusion_of, exit_code_of
 from ciwm.story.packaging import head_is_lost
+from ciwm.story.shards import environments
 from ciwm.story.unmeasured import could_not_begin
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _received(handed: Handed, origin: Origin) -> BumpReport:
         stages=stages,
         sync=sync,
         sync_base=_sync_judged(claims.sync_base, config),
-        environment=handed.run.head.environment if handed.run else None,
+        **(environments(handed.run) if handed.run else {}),
         run_summary=handed.run.stopped_because if handed.run else None,
         verdict=verdict,
         map_diff=map_diff,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ciwm.bench.merging import LABEL_THEM, Part
 from ciwm.errors import CiwmError, EnvironmentFailure, UsageError
@@ -129,3 +129,11 @@ def _revisions(shard: ShardFiles) -> Iterator[tuple[Side, Revision]]:
             yield side, told
         if run is not None:
             yield side, run.arm(side).revision
+
+
+def environments(run: Run) -> dict[str, Any]:
+    """The fields of a report for the machine that a run was on, or those of its shards."""
+    machines = run.machines()
+    if len(machines) > 1:
+        return {"environment_by_shard": machines}
+    return {"environment": machines[0].environment}

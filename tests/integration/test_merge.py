@@ -14,6 +14,7 @@ from ciwm.records import BumpReport, Run, read_record
 from ciwm.records.bump import Stage
 from ciwm.records.closing import Closing
 from ciwm.records.sync_gate import SyncGate
+from ciwm.report.bump_markdown import comment_markdown
 from tests.map_examples import map_change, map_diff
 from tests.records_examples import bump, stages, sync
 from tests.runs import REVISIONS, RunBuilder, build, series
@@ -475,3 +476,28 @@ def test_jobs_of_a_repository_without_workloads_have_a_report_too(tmp_path: Path
     assert report.conclusion == "success"
     assert [stage.message for stage in report.stages if stage.name == "bench"] == [why]
     assert not (tmp_path / "out" / "run").exists()
+
+
+def on_machine(run: Run, cpu: str) -> Run:
+    environment = run.head.environment.model_copy(update={"cpu_model": cpu})
+    head = run.head.model_copy(update={"environment": environment})
+    return run.model_copy(update={"head": head})
+
+
+@pytest.mark.parametrize(
+    ("cpus", "told"),
+    [
+        (("EPYC", "Xeon"), ["Machine of `h100`: EPYC", "Machine of `a100`: Xeon"]),
+        (("EPYC", "EPYC"), ["Machine: EPYC"]),
+    ],
+)
+def test_each_machine_is_told_with_the_shards_that_ran_on_it(
+    cpus: tuple[str, str], told: list[str], tmp_path: Path
+) -> None:
+    for seed, (label, cpu) in enumerate(zip(LABELS, cpus, strict=True)):
+        run = on_machine(shard(label, SAME, seed), cpu)
+        written(tmp_path / label, run, bump(base=run.base.revision, head=run.head.revision))
+    merge(tmp_path, *(str(tmp_path / label) for label in LABELS))
+    report = read_record(tmp_path / "out" / "report.json", BumpReport)
+    lines = [line for line in comment_markdown(report).splitlines() if "Machine" in line]
+    assert [line.removeprefix("- ").split(" (")[0] for line in lines] == told
