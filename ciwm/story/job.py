@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ciwm.bench.place import NO_MATRIX, Place
 from ciwm.bench.run_file import read_run
-from ciwm.config import FILE_NAMES, Config, find_config, read_config
-from ciwm.errors import ConfigError, GitError, UsageError
+from ciwm.errors import GitError, UsageError
 from ciwm.story.bump import Bump
-from ciwm.story.files_at import config_at, path_inside, waivers_at
+from ciwm.story.files_at import waivers_at
+from ciwm.story.job_config import configs
 from ciwm.story.revisions import (
     BASE_REF,
     HEAD_REF,
@@ -25,22 +25,14 @@ from ciwm.story.revisions import (
 from ciwm.story.upstream_side import UpstreamSide, upstream_side
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from ciwm.actions import Event
-    from ciwm.config import MetricConfig, WorkloadConfig
+    from ciwm.config import Config
     from ciwm.git import Repository
     from ciwm.records.run import Run
     from ciwm.story.bump import Part
-
-_NO_CONFIGURATION = (
-    "there is no ciwm.toml: defaults for the sync cost, no build recipe, no benchmark"
-)
-_HEADS_POLICY = (
-    "the base has no configuration: the policy is the head's, or where it has none either the work "
-    "tree's, this once"
-)
 
 
 @dataclass(frozen=True)
@@ -73,6 +65,11 @@ class Job:
     say: Callable[[str], None]
     warnings: list[str] = field(default_factory=list)  # what the report says at its head
 
+    @property
+    def reading(self) -> Repository:
+        """The repository, which fetches what a partial clone left out, where we may fetch."""
+        return fetching(self.repository, self.token) if self.asked.fetch else self.repository
+
 
 def bump_of(job: Job) -> Bump:
     """Fetch what is missing and decide what is compared; raises CiwmError when it cannot be."""
@@ -80,7 +77,7 @@ def bump_of(job: Job) -> Bump:
     _refuse_strangers_code(event, asked)
     tip = _fetch_base(job, event) if asked.fetch and event is not None else None
     compared = _compared(job)
-    config, base_config = _configs(job, compared)
+    config, base_config = configs(job, compared)
     job.say(
         f"comparing {compared.head.ref} with {compared.base.ref}: {compared.why} "
         f"({compared.base.sha[:12]} -> {compared.head.sha[:12]})"
@@ -110,7 +107,7 @@ def bump_of(job: Job) -> Bump:
         coverage_head=asked.coverage_head,
         first=None if asked.confirms is None else read_run(asked.confirms),
         # the branch as it is now: a waiver merged meanwhile counts for a job that is run again
-        waivers=waivers_at(_reading(job), tip or compared.base.sha),
+        waivers=waivers_at(job.reading, tip or compared.base.sha),
         place=asked.place,
         warnings=tuple(job.warnings),
     )
@@ -182,80 +179,6 @@ def _implied(repository: Repository, event: Event | None) -> Compared:
     raise UsageError(
         f"{what} implies no base and head", "name both: --base REV --head REV (inputs base, head)"
     )
-
-
-def _configs(job: Job, compared: Compared) -> tuple[Config, Config]:
-    """The head's configuration, and the base's with the policy that was asked for."""
-    config, base = _read_configs(job, compared)
-    if base is None and job.warnings:
-        base = config
-    elif base is None:
-        job.say(_NO_CONFIGURATION if config == Config() else _HEADS_POLICY)
-        base = config
-    gate = base.gate.model_copy(update=job.asked.policy)
-    judged = {"gate": gate, "workload": _judged_as(base, config.workload)}
-    return config.model_copy(update=judged), base.model_copy(update={"gate": gate})
-
-
-def _read_configs(job: Job, compared: Compared) -> tuple[Config, Config | None]:
-    """What head and base declare; None where the base declares nothing."""
-    names: Sequence[str] = FILE_NAMES
-    if job.asked.config is not None:
-        inside = path_inside(job.repository, job.asked.config)
-        if inside is None:  # nobody can change it by a commit: it is taken as it is
-            config = read_config(job.asked.config)
-            return config, config
-        names = (inside,)
-    head, base = _heads_config(job, compared, names), _bases_config(job, compared, names)
-    if job.asked.config is None:
-        return head or find_config(job.repository.path), base
-    if head is None and base is None:
-        raise ConfigError(
-            f"neither head nor base has a configuration in {names[0]}",
-            "a file of the repository is read from its commits: commit it, or keep it elsewhere",
-        )
-    return head or Config(), base
-
-
-def _heads_config(job: Job, compared: Compared, names: Sequence[str]) -> Config | None:
-    try:
-        return config_at(_reading(job), compared.head.sha, names)
-    except ConfigError as error:
-        mend = f"mend head's configuration{f' ({error.hint})' if error.hint else ''}"
-        raise ConfigError(f"head's {error.message}", mend) from error
-
-
-def _bases_config(job: Job, compared: Compared, names: Sequence[str]) -> Config | None:
-    """What base declares; one that is wrong is told, so that the change that mends it can pass."""
-    try:
-        return config_at(_reading(job), compared.base.sha, names)
-    except ConfigError as error:
-        job.warnings.append(f"base's {error.message}; head's configuration counts, this once")
-        job.say(f"warning: {job.warnings[-1]}")
-        return None
-
-
-def _reading(job: Job) -> Repository:
-    """The repository, which fetches what a partial clone left out, where we may fetch."""
-    return fetching(job.repository, job.token) if job.asked.fetch else job.repository
-
-
-def _judged_as(base: Config, workloads: Sequence[WorkloadConfig]) -> tuple[WorkloadConfig, ...]:
-    """The head's workloads, with the direction and threshold of each metric the base knows."""
-    known = {workload.id: workload.declared_metrics for workload in base.workload}
-    return tuple(
-        workload.model_copy(
-            update={"metrics": {**workload.declared_metrics, **_both(workload, known)}}
-        )
-        for workload in workloads
-    )
-
-
-def _both(
-    workload: WorkloadConfig, known: Mapping[str, Mapping[str, MetricConfig]]
-) -> dict[str, MetricConfig]:
-    theirs = known.get(workload.id, {})
-    return {name: theirs[name] for name in workload.declared_metrics if name in theirs}
 
 
 def _upstream(job: Job, config: Config) -> UpstreamSide:
