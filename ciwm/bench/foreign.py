@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,13 +16,14 @@ from ciwm.ingest import Stated, read_file, settled
 from ciwm.records import Accelerator, Launch, Plan, Run, Samples, Series, read_record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from ciwm.config import Config, GateConfig, MetricConfig
     from ciwm.ingest import Measured, Reading
     from ciwm.records import Side
 
 SAMPLES_CSV = "samples-csv"
+_NAMED = 8
 
 
 def stated_in(
@@ -41,11 +43,15 @@ def stated_in(
 
 @dataclass(frozen=True)
 class Reader:
-    """How files are to be read: the gate's numbers, the format if it is stated, and metrics."""
+    """How files are to be read: the gate's numbers, the format if it is stated, and metrics.
+
+    `seen` are the metrics of all files that were read, those that are left out among them.
+    """
 
     gate: GateConfig
     format: str | None = None
     stated: Stated = field(default_factory=Stated)
+    seen: set[str] = field(default_factory=set)
 
     def read(self, name: str, side: Side) -> Run:
         """A run record or its folder, samples as CSV, or the results of another tool, as a Run.
@@ -66,6 +72,7 @@ class Reader:
         return self._run(path, replace(reading, measured=named), side)
 
     def _run(self, path: Path, reading: Reading, side: Side) -> Run:
+        self.seen.update(one.metric for one in reading.measured)
         found = settled(reading.measured, self.stated, str(path))
         if not found:
             raise UsageError(
@@ -89,6 +96,16 @@ class Reader:
             complete=True,
             stopped_because="the file holds no more",
         )
+
+    def refuse_unseen(self, names: Iterable[str]) -> None:
+        """Raise UsageError for a name or glob that no file has: what it was to judge would pass."""
+        for name in names:
+            if not any(metric == name or fnmatchcase(metric, name) for metric in self.seen):
+                have = ", ".join(sorted(self.seen)[:_NAMED])
+                raise UsageError(
+                    f"--metric {name}: no file has a metric of this name",
+                    f"there are: {have}" if have else "ciwm's own files state their metrics",
+                )
 
     def _plan(self, found: Sequence[Measured]) -> Plan:
         family = tuple(self._series(one) for one in found)

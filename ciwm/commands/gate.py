@@ -210,6 +210,7 @@ class _Source:
             reader = self.told.reader(config, whole)
             base = [reader.read(name, "base") for name in self.base]
             head = [reader.read(name, "head") for name in self.head]
+            reader.refuse_unseen(name for name, _ in map(_metric, self.told.metrics))
             return joined(base, head, trusted=self.trusted)
         if self.samples is not None:
             from ciwm.bench.samples_csv import read_samples  # noqa: PLC0415

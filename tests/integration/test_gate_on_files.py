@@ -282,6 +282,10 @@ def test_a_run_of_ours_is_compared_with_the_samples_of_a_workload(
         (["--base", "a.json", "--head", "b.json", "--metric", "q=s"], "--metric q=s: write"),
         (["--base", "a.json", "--head", "b.json", "--metric", "q=s,up"], "--metric q=s,up: write"),
         (["--base", "a.json", "--head", "b.json", "--ignore", "*"], "nothing that is judged"),
+        (
+            ["--base", "a.json", "--head", "b.json", "--metric", "p99_ttf"],
+            "--metric p99_ttf: no file has a metric of this name",
+        ),
         (["run.json", "--format", "asv"], "--format, --metric and --ignore are for --base"),
         (["--base", "c.json", "--head", "b.json"], "c.json is not whole JSON"),
     ],
