@@ -138,9 +138,9 @@ def _wrong(correctness: Correctness) -> dict[str, str]:
     """Kernels whose replayed calls failed: `aten.gelu_backward.default` is a call of one."""
     return {
         stem(
-            "aten::" + check.operator.split(".")[1]
+            "::".join(check.operator.split(".")[:2])
         ): f"a call of {one.workload} is {check.verdict}"
         for one in correctness.workloads
         for check in one.checks
-        if check.verdict in FAILED and check.operator.startswith("aten.")
+        if check.verdict in FAILED
     }

@@ -6,9 +6,10 @@ import os
 from typing import Any, Callable, Dict, List, Mapping
 
 from ..problem import Problem
+from .calls import Captured, capture
 from .isolate import Limits
 from .one_operator import in_words
-from .replay import Captured, capture, replay
+from .replay import replay
 from .subject import build, has_model, parts, step
 from .target import device_of, load_plugins, refuse_unusable
 from .whole_model import check_model

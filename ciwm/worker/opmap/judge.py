@@ -66,7 +66,7 @@ def cast(device: Any, low: Any, judged: Judged) -> Judged:
     """The verdict on a cast: what is close and not the nearest is wrong."""
     if judged.verdict not in ("strict", "drift"):
         return judged
-    off = int((~_same(device, low)).sum())
+    off = int((~same(device, low)).sum())
     if not off:
         return judged._replace(verdict="strict", detail="" if device.numel() else EMPTY)
     detail = f"{off} of {device.numel()} elements are not rounded to the nearest"
@@ -146,7 +146,7 @@ def _odd(device: Any, low: Any, exact: Any, finite: Any) -> str:
         count = int(invented.sum())
         return f"{count} of {device.numel()} elements are NaN or infinite, and should not be"
     rest = ~finite
-    as_low = _same(device, low) | _same(device, exact)
+    as_low = same(device, low) | same(device, exact)
     # finite beside an overflow of the CPU's: right when float64 is finite too
     as_low = as_low | (torch.isfinite(device) & torch.isfinite(exact))
     missed = rest & ~as_low
@@ -156,7 +156,8 @@ def _odd(device: Any, low: Any, exact: Any, finite: Any) -> str:
     return ""
 
 
-def _same(left: Any, right: Any) -> Any:
+def same(left: Any, right: Any) -> Any:
+    """Element by element, whether two tensors of one shape are equal; NaN is equal to NaN."""
     import torch
 
     return (left == right) | (torch.isnan(left) & torch.isnan(right))

@@ -138,3 +138,38 @@ class Odd(nn.Module):
 def build():
     return {"model": Odd(), "inputs": (torch.randn(4, 8),)}
 """
+
+# operators of a library of its own, with a kernel of each for the CPU and one for the device
+OWN_KERNELS = """
+import random
+import torch
+
+library = torch.library.Library("mine", "DEF")
+KERNELS = {
+    "right": (torch.sin, lambda x: torch.sin(x.cpu()).to(x.device)),
+    "wrong": (lambda x: x + 2, lambda x: (x.cpu() + 1).to(x.device)),
+    "slightly_wrong": (torch.exp, lambda x: (1.01 * torch.exp(x.cpu())).to(x.device)),
+    "narrow": (lambda x: x.float().cos(), lambda x: (1.001 * x.cpu().cos()).to(x.device)),
+    "senseless": (
+        lambda x: x.sqrt() if x.dtype == torch.float32 else x * 0 + 7,
+        lambda x: x.cpu().sqrt().to(x.device),
+    ),
+    "whole": (lambda x: x.int(), lambda x: (x.cpu().int() + 1).to(x.device)),
+    "drawn": (lambda x: x + random.random(), lambda x: x),
+    "of_the_cpu": (lambda x: x * 3, None),
+}
+for name, (on_cpu, on_device) in KERNELS.items():
+    library.define(name + "(Tensor x) -> Tensor")
+    library.impl(name, on_cpu, "CPU")
+    if on_device is not None:
+        library.impl(name, on_device, "PrivateUse1")
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        for name in KERNELS:
+            getattr(torch.ops.mine, name)(x)
+        return x + 1
+
+def build():
+    return {"model": Model(), "inputs": (torch.rand(4, 3) + 1,)}
+"""

@@ -17,7 +17,7 @@ from ciwm.report.map_device_words import planted_words
 from ciwm.worker.opmap import whole_model
 from ciwm.worker.opmap.planted import DEFECTS
 from ciwm.worker.opmap.subject import Built
-from tests.integration.on_device.models import FLEX, STEP, WRITER
+from tests.integration.on_device.models import FLEX, OWN_KERNELS, STEP, WRITER
 from tests.toy_backend.site import OPTIONS, cpu_site, lines, subject, toy_site, toy_variables
 
 if TYPE_CHECKING:
@@ -147,6 +147,22 @@ def test_a_wrong_gradient_shows_in_the_workloads_own_calls_and_in_the_whole_mode
     assert {check.what: check.verdict for check in found.model} == {
         "outputs": "strict",
         "gradients": "WRONG",
+    }
+
+
+def test_calls_of_operators_of_ones_own_are_checked_too(tmp_path: Path) -> None:
+    observed = model_checks(tmp_path, OWN_KERNELS, "prefill")
+    own = [line for line in lines(observed, "check") if line["operator"].startswith("mine.")]
+    verdicts = {line["operator"].split(".")[1]: line["verdict"] for line in own}
+    assert verdicts == {
+        "right": "strict",
+        "wrong": "WRONG",
+        "slightly_wrong": "WRONG",  # float64 tells
+        "narrow": "drift",  # the CPU computes it in float32, whatever it is given
+        "senseless": "strict",  # what the CPU makes of float64 is not believed
+        "whole": "WRONG",
+        "drawn": "untestable",
+        "of_the_cpu": "strict",  # by way of the device's fallback
     }
 
 
