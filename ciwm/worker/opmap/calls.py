@@ -17,7 +17,17 @@ CALL_BYTES = 64 << 20  # of one kept call's tensors
 KEPT_BYTES = 1 << 30  # of all kept calls
 CALLS_PER_OPERATOR = 6  # distinct ones
 NO_KERNELS = frozenset(  # namespaces of the machinery; collectives are another observer's
-    ["prim", "profiler", "inductor", "c10d", "c10d_functional", "_c10d_functional", "_dtensor"]
+    [
+        "prim",
+        "profiler",
+        "inductor",
+        "c10d",
+        "c10d_functional",
+        "_c10d_functional",
+        "_c10d_functional_autograd",
+        "_dtensor",
+        "symm_mem",
+    ]
 )
 ATEN = "aten"
 
