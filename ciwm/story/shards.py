@@ -27,6 +27,11 @@ class ShardFiles:
     part: Part
     report: BumpReport | None = None
 
+    @property
+    def named(self) -> str:
+        """The shard, in a sentence."""
+        return f"shard {self.part.label}" if self.part.label else "a shard without a label"
+
 
 def shard_files(path: Path, label: str | None = None) -> ShardFiles:
     """The files of a shard at a path: a run record, or the folder of a bench or of a CI job.
@@ -76,9 +81,9 @@ def refuse_unconfirmed(shards: Sequence[ShardFiles]) -> None:
     for shard in shards:
         run, verdict = shard.part.run, shard.report.verdict if shard.report is not None else None
         if run is not None and verdict is not None and verdict.run != run.id:
-            named = f"shard {shard.part.label}" if shard.part.label else "a shard"
             raise UsageError(
-                f"{named} confirms the run {verdict.run} of an earlier job, which is not given",
+                f"{shard.named} confirms the run {verdict.run} of an earlier job, which is "
+                "not given",
                 "name the merged run of the earlier jobs: ciwm merge --confirms RUN",
             )
 
@@ -88,7 +93,7 @@ def missing_stages(shards: Sequence[ShardFiles]) -> Iterator[Stage]:
     some_run = any(map(_measured, shards))
     for shard in shards:
         if shard.part.run is None and (some_run or shard.report is None):
-            message = f"shard {shard.part.label} is missing: {shard.part.missing}"
+            message = f"{shard.named} is missing: {shard.part.missing}"
             yield Stage(name="bench", status="failed", duration_s=0, message=message)
 
 
@@ -102,8 +107,7 @@ def unreported(shards: Sequence[ShardFiles]) -> Iterator[str]:
     """The shards with a run alone, a line each: the job of one may have died after measuring."""
     for shard in shards:
         if shard.part.run is not None and shard.report is None:
-            named = f"shard {shard.part.label}" if shard.part.label else "a shard without a label"
-            yield f"{named} left a run and no report: how its other stages ended is unknown"
+            yield f"{shard.named} left a run and no report: how its other stages ended is unknown"
 
 
 def refuse_unlike(shards: Sequence[ShardFiles]) -> None:
@@ -113,9 +117,8 @@ def refuse_unlike(shards: Sequence[ShardFiles]) -> None:
         for side, revision in _revisions(shard):
             first = known.setdefault(side, revision.sha)
             if first != revision.sha:
-                named = f"shard {shard.part.label}" if shard.part.label else "another"
                 raise UsageError(
-                    f"{side} is {first[:12]} in one shard and {revision.sha[:12]} in {named}",
+                    f"{side} is {first[:12]} in one shard and {revision.sha[:12]} in {shard.named}",
                     "shards of one matrix measure the same revisions",
                 )
 

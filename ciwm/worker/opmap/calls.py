@@ -6,7 +6,6 @@ those of operators that are not PyTorch's own.
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Tuple
 
 from .dispatched import watching
@@ -45,7 +44,6 @@ class Captured:
 
     def __init__(self) -> None:
         self.calls: Dict[str, List[Call]] = {}
-        self.counts: Counter[str] = Counter()
         self.too_large = 0
         self._seen: set[str] = set()
         self._bytes = 0
@@ -55,7 +53,6 @@ class Captured:
         name = str(func)
         if not _computes(name):
             return
-        self.counts[name] += 1
         key = name + described((args, kwargs))
         mine = self.calls.setdefault(name, [])
         if key in self._seen or len(mine) >= CALLS_PER_OPERATOR:

@@ -156,6 +156,7 @@ KERNELS = {
     ),
     "whole": (lambda x: x.int(), lambda x: (x.cpu().int() + 1).to(x.device)),
     "drawn": (lambda x: x + random.random(), lambda x: x),
+    "drawn_length": (lambda x: x.new_zeros(random.randrange(1 << 20)), lambda x: x),
     "of_the_cpu": (lambda x: x * 3, None),
 }
 for name, (on_cpu, on_device) in KERNELS.items():
