@@ -80,7 +80,7 @@ class Sweep(Record):
 class WorkloadCorrectness(Record):
     """One workload: its own calls one by one, then the whole model.
 
-    `too_large` calls were not kept, and so not checked.
+    `too_large` calls could not be kept, some for want of a copy, and so were not checked.
     """
 
     workload: str

@@ -71,7 +71,7 @@ def correctness_words(found: Correctness) -> list[str]:
     for one in found.workloads:
         failing = [check.operator for check in one.checks if check.verdict in FAILED]
         parts = [plural(one.calls, "distinct call") + " of its own replayed"]
-        parts += [f"{plural(one.too_large, 'call')} too large to keep"] if one.too_large else []
+        parts += [f"{plural(one.too_large, 'call')} could not be kept"] if one.too_large else []
         parts += [f"not right: {', '.join(failing[:NAMED])}"] if failing else []
         parts += [f"{check.what} {check.verdict}" for check in one.model]
         lines.append(f"{one.workload} on {one.device}: {'; '.join(parts)}")

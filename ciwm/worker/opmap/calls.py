@@ -40,7 +40,7 @@ class Call(NamedTuple):
 
 
 class Captured:
-    """The distinct calls of a workload, and how many were too large to keep."""
+    """The distinct calls of a workload, and how many could not be kept: too large, or no copy."""
 
     def __init__(self) -> None:
         self.calls: Dict[str, List[Call]] = {}
@@ -62,8 +62,13 @@ class Captured:
         if size > CALL_BYTES or self._bytes + size > KEPT_BYTES:
             self.too_large += 1
             return
+        try:
+            kept = of_map(_kept, (args, kwargs))
+        except Exception:  # noqa: BLE001  a tensor without data, or in a layout of its own
+            self.too_large += 1
+            return
         self._bytes += size
-        mine.append(Call(func, *of_map(_kept, (args, kwargs))))
+        mine.append(Call(func, *kept))
 
 
 def _computes(name: str) -> bool:

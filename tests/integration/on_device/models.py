@@ -155,6 +155,8 @@ KERNELS = {
         lambda x: x.cpu().sqrt().to(x.device),
     ),
     "whole": (lambda x: x.int(), lambda x: (x.cpu().int() + 1).to(x.device)),
+    "wait_for_cpu": (torch.tan, lambda x: torch.tan(x.cpu()).to(x.device)),
+    "sparse": (lambda x: x.to_sparse(), lambda x: x.cpu().to_sparse()),
     "drawn": (lambda x: x + random.random(), lambda x: x),
     "drawn_length": (lambda x: x.new_zeros(random.randrange(1 << 20)), lambda x: x),
     "of_the_cpu": (lambda x: x * 3, None),
@@ -169,6 +171,7 @@ class Model(torch.nn.Module):
     def forward(self, x):
         for name in KERNELS:
             getattr(torch.ops.mine, name)(x)
+        torch.empty(3, device="meta") + 1  # has no data to be kept
         return x + 1
 
 def build():

@@ -153,6 +153,8 @@ def test_a_wrong_gradient_shows_in_the_workloads_own_calls_and_in_the_whole_mode
 def test_calls_of_operators_of_ones_own_are_checked_too(tmp_path: Path) -> None:
     observed = model_checks(tmp_path, OWN_KERNELS, "prefill")
     own = [line for line in lines(observed, "check") if line["operator"].startswith("mine.")]
+    (captured,) = lines(observed, "captured")
+    assert captured["too_large"] == 1  # what adds to a tensor without data
     verdicts = {line["operator"].split(".")[1]: line["verdict"] for line in own}
     assert verdicts == {
         "right": "strict",
@@ -161,6 +163,8 @@ def test_calls_of_operators_of_ones_own_are_checked_too(tmp_path: Path) -> None:
         "narrow": "drift",  # the CPU computes it in float32, whatever it is given
         "senseless": "strict",  # what the CPU makes of float64 is not believed
         "whole": "WRONG",
+        "wait_for_cpu": "strict",
+        "sparse": "untestable",
         "drawn": "untestable",
         "drawn_length": "untestable",
         "of_the_cpu": "strict",  # by way of the device's fallback
