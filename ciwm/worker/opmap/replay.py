@@ -16,6 +16,7 @@ from .tally import Tally, line_of
 from .tensors import described, of_map, placed, results_in, sway, tensors_in, wider
 from .tolerances import free_indices
 
+CPUS, DEVICES = "cpu", "device"
 NEAR = 0.05  # of the largest element: so far an operator may round that float64 says nothing of
 
 
@@ -24,6 +25,7 @@ def replay(
 ) -> None:
     """Play the kept calls on the device, an operator a task; a line of kind `check` for each."""
     told: Dict[str, str] = {}
+    where: Dict[str, str] = {}  # whose kernel an operator's task is in
 
     def work(task: str, send: Callable[[Dict[str, Any]], None]) -> None:
         import warnings
@@ -31,11 +33,15 @@ def replay(
         warnings.simplefilter("ignore")
         tally = Tally()
         dtype = ""
+
+        def enter(kernel: str) -> None:
+            send({"task": task, "kernel": kernel})
+
         for call in captured.calls[task]:
             text = described((list(call.args), call.kwargs))
             send({"task": task, "begun": text})
             dtype = dtype or _dtype(call)
-            tally.add("workload", _check(call, device), text)
+            tally.add("workload", _check(call, device, enter), text)
         if tally.worst is not None:
             send({"task": task, **line_of(task, dtype, "forward", tally)})
 
@@ -43,11 +49,15 @@ def replay(
         task = line.pop("task")
         if "begun" in line:
             told[task] = line["begun"]
+        elif "kernel" in line:
+            where[task] = line["kernel"]
         else:
             emit(line)
 
     def lost(task: str, verdict: str, detail: str) -> None:
         tally = Tally()
+        if where.get(task) == CPUS:  # what ended it says nothing of the device
+            verdict, detail = "untestable", f"{verdict} in the CPU's kernel: {detail}"
         tally.add("workload", Judged(verdict, 0.0, 0.0, detail), told.get(task, ""))
         emit(line_of(task, _dtype(captured.calls[task][0]), "forward", tally))
 
@@ -66,19 +76,22 @@ class _Untestable(Exception):  # noqa: N818  no error of anybody's
     """Why a call has no result to compare with."""
 
 
-def _check(call: Call, device: str) -> Judged:
-    """One verdict over everything the call returns and writes."""
+def _check(call: Call, device: str, enter: Callable[[str], None]) -> Judged:
+    """One verdict on all that a call returns and writes; `enter` is told whose kernel runs."""
     translated = _for_any_device(call)
     if translated is None:
         return Judged("untestable", 0.0, 0.0, "an operator of the CPU alone")
+    enter(CPUS)
     try:
         low = _reference(translated)
     except _Untestable as why:
         return Judged("untestable", 0.0, 0.0, str(why))
+    enter(DEVICES)
     try:
         made, _ = _run(translated, device, exact=False)
     except Exception as error:  # noqa: BLE001  whatever a device throws is a verdict
         return Judged("error", 0.0, 0.0, in_words(error))
+    enter(CPUS)
     if not _is_atens(translated):
         try:
             return _check_own(translated, made, low)

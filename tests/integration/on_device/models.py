@@ -141,8 +141,14 @@ def build():
 
 # operators of a library of its own, with a kernel of each for the CPU and one for the device
 OWN_KERNELS = """
+import os
 import random
 import torch
+
+HERE = os.getpid()
+
+def replayed():  # in a child, where one may die
+    return os.getpid() != HERE
 
 library = torch.library.Library("mine", "DEF")
 KERNELS = {
@@ -157,6 +163,8 @@ KERNELS = {
     "whole": (lambda x: x.int(), lambda x: (x.cpu().int() + 1).to(x.device)),
     "wait_for_cpu": (torch.tan, lambda x: torch.tan(x.cpu()).to(x.device)),
     "sparse": (lambda x: x.to_sparse(), lambda x: x.cpu().to_sparse()),
+    "deadly_on_cpu": (lambda x: replayed() and os._exit(9) or x * 5, lambda x: x),
+    "deadly_on_device": (lambda x: x * 6, lambda x: replayed() and os._exit(9) or x),
     "drawn": (lambda x: x + random.random(), lambda x: x),
     "drawn_length": (lambda x: x.new_zeros(random.randrange(1 << 20)), lambda x: x),
     "of_the_cpu": (lambda x: x * 3, None),

@@ -165,6 +165,8 @@ def test_calls_of_operators_of_ones_own_are_checked_too(tmp_path: Path) -> None:
         "whole": "WRONG",
         "wait_for_cpu": "strict",
         "sparse": "untestable",
+        "deadly_on_cpu": "untestable",
+        "deadly_on_device": "crash",
         "drawn": "untestable",
         "drawn_length": "untestable",
         "of_the_cpu": "strict",  # by way of the device's fallback
